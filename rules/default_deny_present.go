@@ -1,0 +1,128 @@
+package rules
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// DefaultDenyPresent is the rule that traffic is denied by default in each
+// namespace.
+func DefaultDenyPresent() *Rule {
+	return &Rule{
+		Name: "default-deny-present",
+		Doc: `every namespace with workloads denies traffic by default
+
+A pod that no policy selects takes traffic from everywhere and may talk to
+everywhere. A namespace is safe in a direction when policies in force select
+every pod that could ever be in it, and none of them admits everything: then a
+workload that nobody thought of is closed until somebody opens it.
+
+Ingress and egress are judged apart. A finding is "missing" where nothing or not
+enough denies, "partial" where only some peers are denied, and "defeated" where
+an allow-all beside the deny opens it again. One that is missing weighs less
+where every workload of today is isolated all the same, and one that is defeated
+where it is open for some workloads or to some peers only.
+
+A namespace without live workloads is an advisory. So is a pod in the host's
+network, which no policy isolates. A NetworkPolicy is enforced by the network
+plugin; that it exists proves no more than that it was asked for.`,
+		Severity: High,
+		Subject:  SubjectNamespace,
+		Needs: slices.Sorted(slices.Values(append(snapshot.WorkloadKinds(),
+			snapshot.Namespaces, snapshot.NetworkPolicies, snapshot.Pods))),
+		Settings: []Setting{SettingDirections, SettingExemptNamespaces},
+		Run:      runDefaultDenyPresent,
+	}
+}
+
+func runDefaultDenyPresent(in Input) (Result, error) {
+	var res Result
+	for _, n := range judgeNamespaces(in.View) {
+		exempt := in.Exempt(n.meta.Name)
+		res.Isolation = append(res.Isolation, n.row(exempt))
+		if exempt {
+			continue
+		}
+		owner := in.Owner(n.meta)
+		res.Advisories = append(res.Advisories, n.advisories(owner)...)
+		for _, d := range in.Directions {
+			v, ok := n.violation(d, owner, in.Owner)
+			switch {
+			case !ok:
+			case n.workloads == 0:
+				res.Advisories = append(res.Advisories, withoutWorkloads(v))
+			case n.terminating:
+				res.Advisories = append(res.Advisories, whileTerminating(v))
+			default:
+				res.Violations = append(res.Violations, v)
+			}
+		}
+	}
+	return res, nil
+}
+
+// judgeNamespaces judges every namespace that there is, or that an object is in,
+// sorted by name.
+func judgeNamespaces(v *snapshot.View) []*namespaceDenial {
+	workloads := liveWorkloads(v)
+	policies := map[string][]*snapshot.Policy{}
+	for p := range v.NetworkPolicies() {
+		policies[p.Namespace] = append(policies[p.Namespace], p)
+	}
+	metas, terminating := map[string]*snapshot.Meta{}, map[string]bool{}
+	for ns := range v.Namespaces() {
+		metas[ns.Name], terminating[ns.Name] = &ns.Meta, ns.Terminating
+	}
+	// Manifests may leave the Namespace to somebody else.
+	missing := func(name string) {
+		if metas[name] == nil {
+			metas[name] = &snapshot.Meta{Kind: "Namespace", Name: name}
+		}
+	}
+	for name := range workloads {
+		missing(name)
+	}
+	for name := range policies {
+		missing(name)
+	}
+	var out []*namespaceDenial
+	for _, name := range slices.Sorted(maps.Keys(metas)) {
+		out = append(out, judgeNamespace(metas[name], terminating[name], policies[name], workloads[name]))
+	}
+	return out
+}
+
+// advisories returns what is worth a line whatever the verdict.
+func (n *namespaceDenial) advisories(owner Owner) []Advisory {
+	var out []Advisory
+	if len(n.host) > 0 {
+		a := Advisory{
+			Subject: Subject{Kind: SubjectNamespace, Name: n.meta.Name, Detail: "host network"},
+			Owners:  []Owner{owner},
+			Message: plural(len(n.host), "workload") + " in the host's network, which no policy isolates",
+		}
+		for _, w := range n.host {
+			a.Objects = append(a.Objects, objectOf(w.meta, owner, reasonHostNetwork, ""))
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func withoutWorkloads(v Violation) Advisory {
+	return Advisory{
+		Subject: v.Subject, Owners: v.Owners,
+		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default; the namespace has no live workload yet, " +
+			"but the next one would be open",
+	}
+}
+
+func whileTerminating(v Violation) Advisory {
+	return Advisory{
+		Subject: v.Subject, Owners: v.Owners, Objects: v.Objects,
+		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default for what still runs in a namespace that is being deleted",
+	}
+}

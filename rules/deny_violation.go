@@ -1,0 +1,185 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// violation returns what is wrong with a direction of the namespace, and whether
+// anything is.
+func (n *namespaceDenial) violation(d snapshot.Direction, owner Owner, ownerOf func(*snapshot.Meta) Owner) (Violation, bool) {
+	v := Violation{
+		Subject: Subject{Kind: SubjectNamespace, Name: n.meta.Name, Detail: d.String()},
+		Owners:  []Owner{owner},
+	}
+	defeats := n.defeats(d)
+	switch {
+	case !n.denials[d].present:
+		n.missing(&v, d)
+	case len(defeats) > 0:
+		n.defeated(&v, d, defeats)
+	default:
+		return Violation{}, false
+	}
+	v.Objects = n.objects(d, ownerOf)
+	v.Cause = arrivals("exposed", n.exposedObjects(d, ownerOf))
+	return v, true
+}
+
+// exposedObjects are the exposed workloads that a policy could isolate.
+func (n *namespaceDenial) exposedObjects(d snapshot.Direction, ownerOf func(*snapshot.Meta) Owner) []Object {
+	var out []Object
+	for _, e := range n.exposed[d] {
+		if e.reason != reasonHostNetwork {
+			out = append(out, objectOf(e.workload.meta, ownerOf(e.workload.meta), e.reason, describeReason(e.reason)))
+		}
+	}
+	return out
+}
+
+// objects are the exposed workloads and the policies that open them; the
+// Namespace itself where there are none.
+func (n *namespaceDenial) objects(d snapshot.Direction, ownerOf func(*snapshot.Meta) Owner) []Object {
+	out := n.exposedObjects(d, ownerOf)
+	for _, o := range n.denials[d].openers {
+		admits := "admits "
+		if !o.alone {
+			admits = "together with others admits "
+		}
+		out = append(out, objectOf(&o.policy.Meta, ownerOf(&o.policy.Meta), reasonOf(o.scope), admits+describeScope(o.scope)))
+	}
+	if len(out) == 0 {
+		out = append(out, objectOf(n.meta, ownerOf(n.meta), string(Missing), ""))
+	}
+	slices.SortStableFunc(out, CompareObjects)
+	return out
+}
+
+func (n *namespaceDenial) missing(v *Violation, d snapshot.Direction) {
+	v.Verdict = string(Missing)
+	word := strings.ToLower(d.String())
+	exposed := n.countExposed(d)
+	switch {
+	case len(n.denials[d].governing) == 0 && n.denials[d].invalid > 0:
+		v.Message = fmt.Sprintf("No valid policy denies %s in namespace %s: those there are cannot be in force.", word, n.meta.Name)
+	case len(n.denials[d].governing) == 0:
+		v.Message = fmt.Sprintf("No policy denies %s in namespace %s.", word, n.meta.Name)
+	default:
+		v.Message = fmt.Sprintf("The policies of namespace %s do not deny %s to every pod: %s.",
+			n.meta.Name, word, n.governed(d))
+	}
+	if exposed == 0 {
+		v.Lighter = 1
+		v.Message += " Every workload of today is isolated, but the next pod may be open."
+	} else {
+		v.Message += " " + openOf(exposed, n.workloads)
+	}
+	v.Remedy = fmt.Sprintf("Add a NetworkPolicy with an empty podSelector and policyTypes [%s], and beside it one for each "+
+		"connection that is needed. The sweep reads live objects and no admission cache, so a retry is not the answer: "+
+		"the policy is not there.", d)
+}
+
+// governed says what the policies that govern a direction do instead.
+func (n *namespaceDenial) governed(d snapshot.Direction) string {
+	var parts []string
+	if narrow := len(n.denials[d].governing) - n.denials[d].allowAll; narrow > 0 {
+		parts = append(parts, fmt.Sprintf("%s only some pods", does(narrow, "policy", "select")))
+	}
+	if all := n.denials[d].allowAll; all > 0 {
+		parts = append(parts, fmt.Sprintf("%s everything", does(all, "policy", "admit")))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// openOf says how many of the workloads are open.
+func openOf(open, all int) string {
+	switch {
+	case all == 1:
+		return "Its one workload is open."
+	case open == all:
+		return fmt.Sprintf("All %d workloads are open.", all)
+	case open == 1:
+		return fmt.Sprintf("1 of %d workloads is open.", all)
+	}
+	return fmt.Sprintf("%d of %d workloads are open.", open, all)
+}
+
+// does returns a count of nouns with the verb that goes with it.
+func does(n int, noun, verb string) string {
+	if n == 1 {
+		verb += "s"
+	}
+	return plural(n, noun) + " " + verb
+}
+
+func (n *namespaceDenial) defeated(v *Violation, d snapshot.Direction, defeats []defeat) {
+	v.Verdict = "defeated"
+	widest, whom := defeats[0], "every pod"
+	if widest.partial {
+		whom = fmt.Sprintf("%d of %s", widest.workloads, plural(n.workloads, "workload"))
+	}
+	v.Message = fmt.Sprintf("%s is denied by default in namespace %s, but allow rules beside it open it again to %s for %s.",
+		d, n.meta.Name, describeScope(widest.scope), whom)
+	v.Remedy = fmt.Sprintf("Narrow the %s rules of the policies listed here to the peers and ports that are needed, or remove them: "+
+		"policies add up, so one allow-all is enough to undo every deny.", strings.ToLower(d.String()))
+	v.Lighter = widest.lighter(d)
+	for _, f := range defeats {
+		v.Lighter = min(v.Lighter, f.lighter(d))
+	}
+}
+
+// lighter is by how many steps a defeat weighs less than everything for
+// everybody.
+func (f defeat) lighter(d snapshot.Direction) uint8 {
+	var steps uint8
+	if f.partial {
+		steps++
+	}
+	if f.scope != scopeAll {
+		steps++
+	}
+	// The internet on the way out is opened on purpose more often than not.
+	if f.scope == scopeWorld && d == snapshot.Outward {
+		steps++
+	}
+	return steps
+}
+
+func (n *namespaceDenial) countExposed(d snapshot.Direction) int {
+	count := 0
+	for _, e := range n.exposed[d] {
+		if e.reason != reasonHostNetwork {
+			count++
+		}
+	}
+	return count
+}
+
+func describeReason(reason string) string {
+	switch reason {
+	case reasonNoPolicy:
+		return "no policy governs it"
+	case reasonNotSelected:
+		return "no policy selects it"
+	case reasonInvalidPolicy:
+		return "no valid policy selects it"
+	}
+	return "open to " + describeScope(scopeOf(reason))
+}
+
+func describeScope(s scope) string {
+	switch s {
+	case scopeAll:
+		return "everybody on every port"
+	case scopeWorld:
+		return "the addresses outside the cluster"
+	case scopeCluster:
+		return "every pod of the cluster"
+	case scopeTCP:
+		return "everybody on every TCP port"
+	}
+	return "nobody"
+}

@@ -1,0 +1,130 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// coveredHosts returns an advisory for each wildcard of one owner over a host of
+// another.
+func coveredHosts(c *claims) []Advisory {
+	var out []Advisory
+	for host, list := range c.byHost {
+		if isCatchAll(host) {
+			continue
+		}
+		wildcard, nearest := host, true
+		for {
+			var ok bool
+			if wildcard, ok = parentWildcard(wildcard); !ok {
+				break
+			}
+			over := slices.DeleteFunc(slices.Clone(c.byHost[wildcard]), func(w *claim) bool {
+				return !nearest && !w.deep || IsWildcard(host) && !w.deep || !foreign(w, list)
+			})
+			if len(over) > 0 {
+				out = append(out, Advisory{
+					Subject: Subject{Kind: SubjectHost, Name: host},
+					Owners:  owners(slices.Concat(over, list)),
+					Message: fmt.Sprintf("%s covers %s", wildcard, host),
+					Objects: append(claimants(over), claimants(list)...),
+				})
+			}
+			nearest = false
+		}
+	}
+	return out
+}
+
+// foreign reports whether somebody else's claim is in the list.
+func foreign(c *claim, list []*claim) bool {
+	return slices.ContainsFunc(list, func(o *claim) bool { return !o.owner.Is(c.owner) })
+}
+
+// tlsOnlyHosts returns an advisory for each exact host in the spec.tls of an
+// owner who does not claim it, while another owner does. A wildcard there is
+// just a certificate that many share.
+func tlsOnlyHosts(c *claims, in Input) []Advisory {
+	var out []Advisory
+	for ing := range in.View.Ingresses() {
+		if !claimsHosts(in.View, ing) {
+			continue
+		}
+		owner := in.Owner(&ing.Meta)
+		seen := map[string]bool{}
+		for _, h := range ing.TLSHosts {
+			host := NormalHost(h)
+			list := c.byHost[host]
+			if host == "" || IsWildcard(host) || seen[host] || len(list) == 0 {
+				continue
+			}
+			seen[host] = true
+			if slices.ContainsFunc(list, func(o *claim) bool { return o.owner.Is(owner) }) {
+				continue
+			}
+			out = append(out, Advisory{
+				Subject: Subject{Kind: SubjectHost, Name: host},
+				Owners:  append(owners(list), owner),
+				Message: fmt.Sprintf("%s stands in the spec.tls of %s (tls-only), but another owner claims it", host, ing.Ref()),
+				Objects: append([]Object{objectOf(&ing.Meta, owner, "tls-only", "host of spec.tls only")}, claimants(list)...),
+			})
+		}
+	}
+	return out
+}
+
+// unreadableClaims returns an advisory for each annotation that should name
+// hosts and does not.
+func unreadableClaims(in Input) []Advisory {
+	var out []Advisory
+	for ing := range in.View.Ingresses() {
+		for _, why := range ing.Unreadable {
+			owner := in.Owner(&ing.Meta)
+			out = append(out, Advisory{
+				Subject: objectSubject(&ing.Meta),
+				Owners:  []Owner{owner},
+				Message: "hosts that it may claim were not judged: " + why,
+				Objects: []Object{objectOf(&ing.Meta, owner, "unreadable", "")},
+			})
+		}
+	}
+	return out
+}
+
+// contradictions returns an advisory for each Ingress that names another owner
+// than its Namespace has.
+func contradictions(in Input) []Advisory {
+	var out []Advisory
+	for ing := range in.View.Ingresses() {
+		if a, ok := contradiction(&ing.Meta, in.Owner(&ing.Meta)); ok {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// contradiction returns the advisory for an object that names another owner
+// than its Namespace has, and whether there is one.
+func contradiction(m *snapshot.Meta, owner Owner) (Advisory, bool) {
+	claimed := owner.Contradicts
+	if claimed.Value == "" {
+		return Advisory{}, false
+	}
+	sort := "label"
+	if claimed.Annotation {
+		sort = "annotation"
+	}
+	return Advisory{
+		Subject: objectSubject(m),
+		Owners:  []Owner{owner},
+		Message: fmt.Sprintf("its %s %s names %s as owner, but the Namespace belongs to %s, who counts",
+			sort, claimed.Key, claimed.Value, owner.Name),
+		Objects: []Object{objectOf(m, owner, "owner-contradiction", "")},
+	}, true
+}
+
+func objectSubject(m *snapshot.Meta) Subject {
+	return Subject{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}
+}

@@ -1,0 +1,31 @@
+package rules
+
+// Isolation is what the policies of one namespace amount to, as
+// default-deny-present judges them. The words are those of the report.
+type Isolation struct {
+	Namespace string
+	Workloads int // live ones, without those in the host's network
+	Ingress   Denial
+	Egress    Denial
+	Open      string // none, ingress, egress, both, partial
+	Scope     string // all, world, cluster, tcp: how far open; empty if none
+	Exempt    bool   // exempted by the config
+	Exposed   []Exposed
+}
+
+// Denial says whether traffic in one direction is denied by default.
+type Denial string
+
+// The denials there are.
+const (
+	Present Denial = "present"
+	Missing Denial = "missing"
+	Partial Denial = "partial"
+)
+
+// Exposed is a workload whose pods are open.
+type Exposed struct {
+	Kind, Name string
+	Direction  string // ingress, egress, both
+	Reason     string // a word of the verdict model, such as "not-selected"
+}

@@ -1,0 +1,173 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// namespaceDenial is everything that default-deny-present knows of one
+// namespace.
+type namespaceDenial struct {
+	meta        *snapshot.Meta // of the Namespace; made up where manifests hold none
+	terminating bool
+	denials     [2]*denial
+	exposed     [2][]exposure // in the order of the workloads
+	workloads   int           // live ones that a policy can isolate
+	host        []*workload   // those in the host's network
+}
+
+// exposure is a workload that is open in one direction.
+type exposure struct {
+	workload *workload
+	reason   string
+}
+
+// judgeNamespace judges one namespace by its policies and live workloads.
+func judgeNamespace(meta *snapshot.Meta, terminating bool, policies []*snapshot.Policy, workloads []*workload) *namespaceDenial {
+	n := &namespaceDenial{meta: meta, terminating: terminating}
+	for _, w := range workloads {
+		if w.host {
+			n.host = append(n.host, w)
+		} else {
+			n.workloads++
+		}
+	}
+	for _, d := range snapshot.Directions() {
+		n.denials[d] = judgeDenial(policies, d)
+		for _, w := range workloads {
+			if reason := n.denials[d].workloadReason(w); reason != "" {
+				n.exposed[d] = append(n.exposed[d], exposure{w, reason})
+			}
+		}
+	}
+	return n
+}
+
+// workloadReason returns why a workload is open: the worst that is true of any
+// of its pods.
+func (n *denial) workloadReason(w *workload) string {
+	if w.host {
+		return reasonHostNetwork
+	}
+	worst := ""
+	for _, labels := range w.pods {
+		if r := n.reason(labels); rank(r) > rank(worst) {
+			worst = r
+		}
+	}
+	return worst
+}
+
+// rank orders reasons from isolated to open without any policy.
+func rank(reason string) int {
+	return slices.Index([]string{
+		"", reasonAllowAllTCP, reasonAllowCluster, reasonAllowWorld, reasonAllowAll,
+		reasonNotSelected, reasonInvalidPolicy, reasonNoPolicy, reasonHostNetwork,
+	}, reason)
+}
+
+// defeat is one scope in which allow rules open a direction again.
+type defeat struct {
+	scope scope
+	// workloads are those open at least so far; partial is true where some are
+	// not, and no rule for every pod would open the next one.
+	workloads int
+	partial   bool
+}
+
+// defeats returns how allow rules open a direction of a namespace again, the
+// widest scope first: all pods may be open to the world and some to everybody.
+func (n *namespaceDenial) defeats(d snapshot.Direction) []defeat {
+	var out []defeat
+	open, everyPod := 0, false
+	for _, s := range scopes() {
+		met := n.denials[d].open == s
+		everyPod = everyPod || met
+		for _, e := range n.exposed[d] {
+			if scopeOf(e.reason) == s {
+				open++
+				met = true
+			}
+		}
+		if met {
+			out = append(out, defeat{scope: s, workloads: open, partial: !everyPod && open < n.workloads})
+		}
+	}
+	return out
+}
+
+// row returns the namespace's row of the report.
+func (n *namespaceDenial) row(exempt bool) Isolation {
+	row := Isolation{
+		Namespace: n.meta.Name,
+		Workloads: n.workloads,
+		Ingress:   n.denials[snapshot.Inward].word(),
+		Egress:    n.denials[snapshot.Outward].word(),
+		Exempt:    exempt,
+		Exposed:   n.exposedRows(),
+	}
+	var widest scope
+	var whole [2]bool
+	some := false
+	for _, d := range snapshot.Directions() {
+		for _, f := range n.defeats(d) {
+			widest = wider(widest, f.scope)
+			whole[d] = whole[d] || !f.partial
+			some = true
+		}
+	}
+	row.Scope = string(widest)
+	switch {
+	case whole[snapshot.Inward] && whole[snapshot.Outward]:
+		row.Open = "both"
+	case whole[snapshot.Inward]:
+		row.Open = "ingress"
+	case whole[snapshot.Outward]:
+		row.Open = "egress"
+	case some:
+		row.Open = "partial"
+	default:
+		row.Open = "none"
+	}
+	return row
+}
+
+// word returns the denial as the report spells it.
+func (n *denial) word() Denial {
+	if n.present {
+		return Present
+	}
+	return Missing
+}
+
+// exposedRows returns the exposed workloads sorted by kind, name and direction;
+// one that is open in both directions for one reason stands once.
+func (n *namespaceDenial) exposedRows() []Exposed {
+	var out []Exposed
+	outward := map[*workload]string{}
+	for _, e := range n.exposed[snapshot.Outward] {
+		outward[e.workload] = e.reason
+	}
+	row := func(w *workload, direction, reason string) {
+		out = append(out, Exposed{Kind: w.meta.Kind, Name: w.meta.Name, Direction: direction, Reason: reason})
+	}
+	for _, e := range n.exposed[snapshot.Inward] {
+		if outward[e.workload] == e.reason {
+			row(e.workload, "both", e.reason)
+			delete(outward, e.workload)
+			continue
+		}
+		row(e.workload, "ingress", e.reason)
+	}
+	for _, e := range n.exposed[snapshot.Outward] {
+		if outward[e.workload] != "" {
+			row(e.workload, "egress", e.reason)
+		}
+	}
+	slices.SortFunc(out, func(a, b Exposed) int {
+		return strings.Compare(a.Kind+"\x00"+a.Name+"\x00"+a.Direction, b.Kind+"\x00"+b.Name+"\x00"+b.Direction)
+	})
+	return out
+}

@@ -1,0 +1,128 @@
+// Package rules holds the invariants that audit makes eventually true.
+//
+// A rule is a value: a name, a doc, the kinds it needs and a pure function from
+// a view of the snapshot to violations. Rules do no IO, hold no state and look
+// at no clock. To add one, write its file here, its folder of fixtures in
+// testdata/rules, and its line in All; rulestest holds it to the rest.
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// Rule is an invariant of a cluster.
+type Rule struct {
+	// Name states what must hold, in lower case with dashes. It is the file
+	// name, the fixture folder, the metric label and part of every finding's
+	// identity, so it is never changed and never used again.
+	Name string
+	// Doc is what users read of the rule. Up to the first blank line it is the
+	// title: no capital, no period, at most 72 letters.
+	Doc string
+	// Severity is what a violation weighs, where neither the config nor the
+	// violation itself says otherwise.
+	Severity Severity
+	// Subject is the kind of thing whose state the rule judges: SubjectHost or
+	// SubjectNamespace.
+	Subject string
+	// Needs are the kinds that Run may read. If one of them was not read
+	// completely the rule is skipped, and nothing is known of its subjects.
+	Needs []snapshot.Kind
+	// Settings are the settings of the config that the rule obeys beside its
+	// severity.
+	Settings []Setting
+	// Run judges. The order of what it returns does not matter. An error or a
+	// panic means that nothing is known of the rule's subjects.
+	Run func(Input) (Result, error)
+}
+
+// The kinds of subject there are.
+const (
+	SubjectHost      = "Host"
+	SubjectNamespace = "Namespace"
+)
+
+// Setting names a setting that a rule may obey.
+type Setting string
+
+// The settings there are, as the config spells them.
+const (
+	SettingDirections       Setting = "directions"
+	SettingExemptNamespaces Setting = "exemptNamespaces"
+)
+
+// Input is all that a rule judges by.
+type Input struct {
+	// View serves the kinds that the rule needs.
+	View *snapshot.View
+	// Owner says who owns an object. It never fails.
+	Owner func(*snapshot.Meta) Owner
+	// Directions are the directions that must be denied by default.
+	Directions []snapshot.Direction
+	// Exempt reports whether the config exempts a namespace from the rule.
+	Exempt func(namespace string) bool
+}
+
+// Result is what a rule found.
+type Result struct {
+	Violations []Violation
+	Advisories []Advisory
+	Isolation  []Isolation // of default-deny-present only
+}
+
+// Title returns the first paragraph of the doc on one line.
+func (r *Rule) Title() string {
+	title, _, _ := strings.Cut(r.Doc, "\n\n")
+	return strings.Join(strings.Fields(title), " ")
+}
+
+// Text returns what follows the title in the doc.
+func (r *Rule) Text() string {
+	_, text, _ := strings.Cut(r.Doc, "\n\n")
+	return strings.TrimSpace(text)
+}
+
+var validName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+// Validate returns what is wrong with a set of rules, all of it at once.
+func Validate(set []*Rule) error {
+	var errs []error
+	seen := map[string]bool{}
+	for _, r := range set {
+		bad := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("rule %q: %s", r.Name, fmt.Sprintf(format, args...)))
+		}
+		if !validName.MatchString(r.Name) || len(r.Name) > 40 {
+			bad("name is not lower case with dashes, or longer than 40 letters")
+		}
+		if seen[r.Name] {
+			bad("name is used twice")
+		}
+		seen[r.Name] = true
+		if title := r.Title(); title == "" || len(title) > 72 || strings.HasSuffix(title, ".") {
+			bad("title %q is empty, longer than 72 letters or ends with a period", title)
+		}
+		if r.Text() == "" {
+			bad("doc says no more than its title")
+		}
+		if r.Severity == 0 {
+			bad("no severity")
+		}
+		if r.Subject != SubjectHost && r.Subject != SubjectNamespace {
+			bad("unknown subject %q", r.Subject)
+		}
+		if len(r.Needs) == 0 || !slices.IsSorted(r.Needs) || len(slices.Compact(slices.Clone(r.Needs))) != len(r.Needs) {
+			bad("needs are empty, unsorted or doubled")
+		}
+		if r.Run == nil {
+			bad("nothing to run")
+		}
+	}
+	return errors.Join(errs...)
+}

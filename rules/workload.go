@@ -1,0 +1,155 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// workload is the topmost known owner of some pods, or a pod that nothing known
+// owns.
+type workload struct {
+	meta *snapshot.Meta
+	// pods are the distinct label sets of its live pods; where it has none, the
+	// one that its template would give them.
+	pods []snapshot.Labels
+	// host is true where the pods are in the host's network, which no policy
+	// isolates.
+	host bool
+}
+
+// liveWorkloads returns the workloads that have or may yet have pods, by
+// namespace, each list in the order of the view.
+func liveWorkloads(v *snapshot.View) map[string][]*workload {
+	known := map[snapshot.Ref]*snapshot.Workload{}
+	for w := range v.Workloads() {
+		known[w.Ref()] = w
+	}
+	made := map[*snapshot.Workload]*workload{}
+	byNamespace := map[string][]*workload{}
+	for pod := range v.Pods() {
+		if pod.Finished {
+			continue
+		}
+		top := topmost(known, pod.Namespace, pod.Controller)
+		if top == nil {
+			byNamespace[pod.Namespace] = append(byNamespace[pod.Namespace], &workload{
+				meta: &pod.Meta, pods: []snapshot.Labels{pod.Labels}, host: pod.HostNetwork,
+			})
+			continue
+		}
+		w := made[top]
+		if w == nil {
+			w = &workload{meta: &top.Meta}
+			made[top] = w
+		}
+		w.addPod(pod)
+	}
+	for w := range v.Workloads() {
+		if live := made[w]; live != nil {
+			byNamespace[w.Namespace] = append(byNamespace[w.Namespace], live)
+			continue
+		}
+		// Without pods only what will make some counts, and what it belongs to
+		// stands for it.
+		top := topmost(known, w.Namespace, w.Controller)
+		if w.Finished || w.Deleting || top != nil && top != w {
+			continue
+		}
+		byNamespace[w.Namespace] = append(byNamespace[w.Namespace], &workload{
+			meta: &w.Meta, pods: []snapshot.Labels{templateLabels(w)}, host: w.HostNetwork,
+		})
+	}
+	for _, list := range byNamespace {
+		slices.SortFunc(list, func(a, b *workload) int { return a.meta.Ref().Compare(b.meta.Ref()) })
+	}
+	return byNamespace
+}
+
+func (w *workload) addPod(pod *snapshot.Pod) {
+	// A workload is taken to be in the host's network if one of its pods is:
+	// it is then never called isolated.
+	w.host = w.host || pod.HostNetwork
+	key := pod.Labels.Key()
+	if !slices.ContainsFunc(w.pods, func(l snapshot.Labels) bool { return l.Key() == key }) {
+		w.pods = append(w.pods, pod.Labels)
+	}
+}
+
+// topmost returns the highest known controller above an object, or nil. References
+// written by hand may go round: then it is the last one before they do, which for
+// an object in the circle is the object itself.
+func topmost(known map[snapshot.Ref]*snapshot.Workload, namespace string, c snapshot.Controller) *snapshot.Workload {
+	var above []*snapshot.Workload
+	for {
+		w := known[snapshot.Ref{Group: c.Group, Kind: c.Kind, Namespace: namespace, Name: c.Name}]
+		if w == nil || slices.Contains(above, w) {
+			break
+		}
+		above, c = append(above, w), w.Controller
+	}
+	if len(above) == 0 {
+		return nil
+	}
+	return above[len(above)-1]
+}
+
+// templateLabels returns the labels that the pods of a workload will have: those
+// of its template and those that its controller adds. A value that cannot be
+// known beforehand is empty, so that a policy that asks only for the key
+// selects it.
+func templateLabels(w *snapshot.Workload) snapshot.Labels {
+	switch w.Kind {
+	case "Deployment":
+		return w.PodLabels.With("pod-template-hash", "")
+	case "StatefulSet":
+		return w.PodLabels.With("statefulset.kubernetes.io/pod-name", w.Name+"-0",
+			"apps.kubernetes.io/pod-index", "0", "controller-revision-hash", "")
+	case "DaemonSet":
+		return w.PodLabels.With("controller-revision-hash", "", "pod-template-generation", "")
+	case "Job":
+		return w.PodLabels.With("batch.kubernetes.io/job-name", w.Name, "job-name", w.Name,
+			"batch.kubernetes.io/controller-uid", w.UID, "controller-uid", w.UID)
+	case "CronJob":
+		return w.PodLabels.With("batch.kubernetes.io/job-name", "", "job-name", "",
+			"batch.kubernetes.io/controller-uid", "", "controller-uid", "")
+	}
+	return w.PodLabels
+}
+
+// arrivals says when workloads came, which are called by an adjective. It says
+// nothing of none.
+func arrivals(adjective string, workloads []Object) string {
+	oldest, newest := span(workloads)
+	switch {
+	case len(workloads) == 0:
+		return ""
+	case oldest.IsZero():
+		return fmt.Sprintf("When the %s workloads came is not known.", adjective)
+	case len(workloads) > 1 && oldest.Equal(newest):
+		return fmt.Sprintf("The %s workloads came %s.", adjective, moment(oldest))
+	case len(workloads) == 1:
+		return fmt.Sprintf("The %s workload came %s.", adjective, moment(oldest))
+	}
+	return fmt.Sprintf("The oldest %s workload came %s, the newest %s.", adjective, moment(oldest), moment(newest))
+}
+
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+// span returns the oldest and the newest known creation, zero if none is known.
+func span(objects []Object) (oldest, newest time.Time) {
+	for _, o := range objects {
+		if o.Created.IsZero() {
+			continue
+		}
+		if oldest.IsZero() || o.Created.Before(oldest) {
+			oldest = o.Created
+		}
+		if o.Created.After(newest) {
+			newest = o.Created
+		}
+	}
+	return oldest, newest
+}
