@@ -1,0 +1,49 @@
+// Package config is the policy that a sweep obeys: who owns what, how the rules
+// are set, which violations are excepted and where findings are told.
+//
+// Read and Parse turn one YAML file into a Config that is known to be sound, or
+// into every mistake of the file at once, each with its line and path. The
+// package decides nothing about a cluster: it answers what the operator said
+// about a namespace, a rule or a subject. How to run (connection, output,
+// interval) is no policy and belongs to flags.
+package config
+
+import "time"
+
+// Config is a sound config. The zero value is not: start from Default, Read or
+// Parse.
+type Config struct {
+	// Cluster names the cluster in reports, messages and metrics. It may be
+	// empty.
+	Cluster string `yaml:"cluster"`
+	Owners  Owners `yaml:"owners"`
+	// Rules holds what the file says of a rule, by the rule's name. A rule that
+	// the file leaves out is not in it: Settings knows the defaults.
+	Rules       map[string]Rule `yaml:"rules"`
+	Exceptions  []Exception     `yaml:"exceptions"` // in the order of the file
+	Slack       Slack           `yaml:"slack"`
+	Pushgateway Pushgateway     `yaml:"pushgateway"`
+}
+
+// Slack says how to talk to Slack. Whom to talk to stands with each team.
+type Slack struct {
+	// TokenFile is the path of the file that holds the bot token, empty where
+	// Slack is not used. The token itself never stands in the config.
+	TokenFile string `yaml:"tokenFile"`
+	// RemindAfter is how long an owner hears nothing of a finding that stays
+	// open; 24 hours by default.
+	RemindAfter Duration `yaml:"remindAfter"`
+}
+
+// Pushgateway says where metrics are pushed to.
+type Pushgateway struct {
+	URL URL `yaml:"url"` // empty: nowhere
+}
+
+// Default returns the config of an empty file.
+func Default() Config {
+	return Config{
+		Owners: Owners{Keys: []string{"owner", "team", "app.kubernetes.io/owner", "a8r.io/owner"}},
+		Slack:  Slack{RemindAfter: Duration(24 * time.Hour)},
+	}
+}

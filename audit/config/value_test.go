@@ -1,0 +1,90 @@
+package config_test
+
+import (
+	"encoding"
+	"testing"
+	"time"
+
+	"github.com/eventuallytrue/audit/audit/config"
+)
+
+func TestGlobMatch(t *testing.T) {
+	for _, c := range []struct {
+		glob, name string
+		want       bool
+	}{
+		{"shop", "shop", true},
+		{"shop", "shop-eu", false},
+		{"shop", "a-shop", false},
+		{"shop-*", "shop-eu", true},
+		{"shop-*", "shop-", true},
+		{"shop-*", "shop", false},
+		{"*-eu", "shop-eu", true},
+		{"s?op", "shop", true},
+		{"s?op", "sop", false},
+		{"lab-[0-3]", "lab-2", true},
+		{"lab-[0-3]", "lab-4", false},
+		{"lab-[^0-3]", "lab-4", true},
+		{"*", "", true},
+		{"*", "anything", true},
+		{"*", "even/with/slashes", true},
+		{"a[", "a[", false},
+	} {
+		if got := config.Glob(c.glob).Match(c.name); got != c.want {
+			t.Errorf("glob %q on %q: got %v, want %v", c.glob, c.name, got, c.want)
+		}
+	}
+}
+
+// What a value refuses stands in testdata/bad, with the error it gives.
+func TestValuesTaken(t *testing.T) {
+	for _, c := range []struct {
+		into encoding.TextUnmarshaler
+		text []string
+	}{
+		{new(config.Channel), []string{"C0123456789", "G012", "D0A"}},
+		{new(config.Mention), []string{"<@U012>", "<@W012>", "<!subteam^S012>", "<!here>", "<!channel>"}},
+		{new(config.Duration), []string{"24h", "1h30m", "90s", "0.5h"}},
+		{new(config.Expiry), []string{"2027-03-31", "2028-02-29", "2027-03-31T18:00:00Z", "2027-03-31T18:00:00.5+02:00"}},
+		{new(config.Glob), []string{"a", "*", "a-*-b", "?", "[a-c]*", "[^A-Z]", `\a`}},
+		{new(config.URL), []string{"http://pushgateway:9091", "https://[::1]:443/base/", "HTTP://h"}},
+		{new(config.Severity), []string{"low", "medium", "high"}},
+		{new(config.Direction), []string{"Ingress", "Egress"}},
+	} {
+		for _, text := range c.text {
+			if err := c.into.UnmarshalText([]byte(text)); err != nil {
+				t.Errorf("%T refuses %q: %v", c.into, text, err)
+			}
+		}
+	}
+}
+
+func TestExpiryPassed(t *testing.T) {
+	for _, c := range []struct {
+		says, expiry, now string
+		want              bool
+	}{
+		{"a date counts to its last moment", "2027-03-31", "2027-03-31T23:59:59.999999999Z", false},
+		{"a date is over when the next day begins", "2027-03-31", "2027-04-01T00:00:00Z", true},
+		{"a day is a day in UTC", "2027-03-31", "2027-04-01T01:00:00+02:00", false},
+		{"the day before is not over", "2028-02-29", "2028-02-28T12:00:00Z", false},
+		{"a time is over when it is reached", "2027-03-31T18:00:00Z", "2027-03-31T18:00:00Z", true},
+		{"a time is not over before", "2027-03-31T18:00:00Z", "2027-03-31T17:59:59Z", false},
+		{"a time has a zone", "2027-03-31T18:00:00+02:00", "2027-03-31T16:30:00Z", true},
+	} {
+		var e config.Expiry
+		if err := e.UnmarshalText([]byte(c.expiry)); err != nil {
+			t.Fatal(err)
+		}
+		now, err := time.Parse(time.RFC3339, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Passed(now); got != c.want {
+			t.Errorf("%s: %s at %s: got %v, want %v", c.says, c.expiry, c.now, got, c.want)
+		}
+		if e.String() != c.expiry {
+			t.Errorf("expiry %s is spelled %s", c.expiry, e)
+		}
+	}
+}
