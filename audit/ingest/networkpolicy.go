@@ -1,0 +1,174 @@
+package ingest
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	netutils "k8s.io/utils/net"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// NetworkPolicy returns the fact of a NetworkPolicy. One that no API server
+// would have admitted is Invalid and says why.
+func (in *Ingester) NetworkPolicy(o *networkingv1.NetworkPolicy) snapshot.Policy {
+	p := snapshot.Policy{Meta: in.meta(networkingv1.GroupName, "NetworkPolicy", &o.ObjectMeta)}
+	p.Isolates = policyTypes(&o.Spec)
+	var err error
+	if p.Subject, err = in.selector(&o.Spec.PodSelector); err != nil {
+		p.Invalid = fmt.Sprintf("podSelector: %v", err)
+		return p
+	}
+	for _, r := range o.Spec.Ingress {
+		in.allow(&p, snapshot.Inward, r.From, r.Ports)
+	}
+	for _, r := range o.Spec.Egress {
+		in.allow(&p, snapshot.Outward, r.To, r.Ports)
+	}
+	return p
+}
+
+// policyTypes returns the directions in which the policy isolates. Where the
+// field is left out that is ingress always and egress only if it has egress
+// rules.
+func policyTypes(spec *networkingv1.NetworkPolicySpec) [2]bool {
+	if len(spec.PolicyTypes) == 0 {
+		return [2]bool{snapshot.Inward: true, snapshot.Outward: len(spec.Egress) > 0}
+	}
+	return [2]bool{
+		snapshot.Inward:  slices.Contains(spec.PolicyTypes, networkingv1.PolicyTypeIngress),
+		snapshot.Outward: slices.Contains(spec.PolicyTypes, networkingv1.PolicyTypeEgress),
+	}
+}
+
+// allow adds a rule. Rules of a direction that the policy does not isolate have
+// no effect by the API, so they are left out.
+func (in *Ingester) allow(p *snapshot.Policy, d snapshot.Direction, peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) {
+	if !p.Isolates[d] || p.Invalid != "" {
+		return
+	}
+	a := snapshot.Allow{Ports: portRanges(ports)}
+	a.Peers.Everyone = len(peers) == 0
+	for i := range peers {
+		if err := in.peer(&a.Peers, &peers[i]); err != nil {
+			p.Invalid = fmt.Sprintf("%s rule: %v", strings.ToLower(d.String()), err)
+			return
+		}
+	}
+	p.Allows[d] = append(p.Allows[d], a)
+}
+
+func (in *Ingester) peer(to *snapshot.Peers, from *networkingv1.NetworkPolicyPeer) error {
+	if from.IPBlock != nil {
+		block, err := ipBlock(from.IPBlock)
+		if err != nil {
+			return err
+		}
+		to.Blocks = append(to.Blocks, block)
+		return nil
+	}
+	if from.PodSelector == nil && from.NamespaceSelector == nil {
+		return fmt.Errorf("a peer names nothing")
+	}
+	peer := snapshot.PodPeer{OwnNamespace: from.NamespaceSelector == nil}
+	var err error
+	if peer.Namespaces, err = in.selector(from.NamespaceSelector); err != nil {
+		return fmt.Errorf("namespaceSelector: %w", err)
+	}
+	if peer.Pods, err = in.selector(from.PodSelector); err != nil {
+		return fmt.Errorf("podSelector: %w", err)
+	}
+	to.Pods = append(to.Pods, peer)
+	return nil
+}
+
+func ipBlock(b *networkingv1.IPBlock) (snapshot.Block, error) {
+	prefix, err := parsePrefix(b.CIDR)
+	if err != nil {
+		return snapshot.Block{}, fmt.Errorf("ipBlock: %w", err)
+	}
+	block := snapshot.Block{Prefix: prefix}
+	for _, e := range b.Except {
+		except, err := parsePrefix(e)
+		if err != nil {
+			return snapshot.Block{}, fmt.Errorf("ipBlock.except: %w", err)
+		}
+		block.Except = append(block.Except, except)
+	}
+	return block, nil
+}
+
+// parsePrefix reads a CIDR as API servers do. The older ones admitted leading
+// zeros, and IPv4 in the clothes of IPv6, and what they admitted stays in force.
+func parsePrefix(cidr string) (netip.Prefix, error) {
+	_, block, err := netutils.ParseCIDRSloppy(cidr)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("%q is no CIDR", cidr)
+	}
+	addr, _ := netip.AddrFromSlice(block.IP)
+	bits, _ := block.Mask.Size()
+	if addr.Is4In6() {
+		addr, bits = addr.Unmap(), bits-96
+	}
+	return netip.PrefixFrom(addr, bits), nil
+}
+
+// portRanges returns the ports of a rule; a port without a protocol is TCP, one
+// without a number is every port of its protocol.
+func portRanges(ports []networkingv1.NetworkPolicyPort) snapshot.Ports {
+	out := snapshot.Ports{All: len(ports) == 0}
+	for _, p := range ports {
+		protocol := snapshot.TCP
+		if p.Protocol != nil {
+			protocol = snapshot.Protocol(*p.Protocol)
+		}
+		switch {
+		case p.Port == nil:
+			out.Ranges = append(out.Ranges, snapshot.PortRange{Protocol: protocol, Last: snapshot.LastPort})
+		case p.Port.Type != 0: // a name
+			out.Named++
+		default:
+			r := snapshot.PortRange{Protocol: protocol, First: p.Port.IntVal, Last: p.Port.IntVal}
+			if p.EndPort != nil {
+				r.Last = *p.EndPort
+			}
+			out.Ranges = append(out.Ranges, r)
+		}
+	}
+	return out
+}
+
+// selector returns a label selector; none given and an empty one both match
+// everything.
+func (in *Ingester) selector(s *metav1.LabelSelector) (snapshot.Selector, error) {
+	if s == nil {
+		return nil, nil
+	}
+	var out snapshot.Selector
+	for key, value := range s.MatchLabels {
+		out = append(out, snapshot.Requirement{Key: in.intern(key), Op: snapshot.In, Values: []string{in.intern(value)}})
+	}
+	for _, e := range s.MatchExpressions {
+		r := snapshot.Requirement{Key: in.intern(e.Key), Op: snapshot.Operator(e.Operator)}
+		switch r.Op {
+		case snapshot.In, snapshot.NotIn:
+			if len(e.Values) == 0 {
+				return nil, fmt.Errorf("%s %s has no values", e.Key, e.Operator)
+			}
+			r.Values = slices.Sorted(slices.Values(e.Values))
+		case snapshot.Exists, snapshot.DoesNotExist:
+			if len(e.Values) > 0 {
+				return nil, fmt.Errorf("%s %s has values", e.Key, e.Operator)
+			}
+		default:
+			return nil, fmt.Errorf("%s has the unknown operator %q", e.Key, e.Operator)
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b snapshot.Requirement) int { return strings.Compare(a.Key, b.Key) })
+	return out, nil
+}

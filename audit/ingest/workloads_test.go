@@ -1,0 +1,115 @@
+package ingest_test
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// workloadKind makes objects of one kind and their facts.
+type workloadKind struct {
+	group, kind string
+	fact        func(*ingest.Ingester, metav1.ObjectMeta, corev1.PodTemplateSpec) snapshot.Workload
+}
+
+func workloadKinds() []workloadKind {
+	type (
+		meta     = metav1.ObjectMeta
+		template = corev1.PodTemplateSpec
+	)
+	return []workloadKind{
+		{"apps", "Deployment", func(in *ingest.Ingester, m meta, t template) snapshot.Workload {
+			return in.Deployment(&appsv1.Deployment{ObjectMeta: m, Spec: appsv1.DeploymentSpec{Template: t}})
+		}},
+		{"apps", "ReplicaSet", func(in *ingest.Ingester, m meta, t template) snapshot.Workload {
+			return in.ReplicaSet(&appsv1.ReplicaSet{ObjectMeta: m, Spec: appsv1.ReplicaSetSpec{Template: t}})
+		}},
+		{"apps", "StatefulSet", func(in *ingest.Ingester, m meta, t template) snapshot.Workload {
+			return in.StatefulSet(&appsv1.StatefulSet{ObjectMeta: m, Spec: appsv1.StatefulSetSpec{Template: t}})
+		}},
+		{"apps", "DaemonSet", func(in *ingest.Ingester, m meta, t template) snapshot.Workload {
+			return in.DaemonSet(&appsv1.DaemonSet{ObjectMeta: m, Spec: appsv1.DaemonSetSpec{Template: t}})
+		}},
+		{"batch", "Job", func(in *ingest.Ingester, m meta, t template) snapshot.Workload {
+			return in.Job(&batchv1.Job{ObjectMeta: m, Spec: batchv1.JobSpec{Template: t}})
+		}},
+		{"batch", "CronJob", func(in *ingest.Ingester, m meta, t template) snapshot.Workload {
+			spec := batchv1.CronJobSpec{JobTemplate: batchv1.JobTemplateSpec{
+				ObjectMeta: meta{Labels: map[string]string{"of": "the job"}}, Spec: batchv1.JobSpec{Template: t},
+			}}
+			return in.CronJob(&batchv1.CronJob{ObjectMeta: m, Spec: spec})
+		}},
+		{"", "ReplicationController", func(in *ingest.Ingester, m meta, t template) snapshot.Workload {
+			return in.ReplicationController(&corev1.ReplicationController{
+				ObjectMeta: m, Spec: corev1.ReplicationControllerSpec{Template: &t},
+			})
+		}},
+	}
+}
+
+func TestWorkloadKeepsTheLabelsOfItsPodsAndNotItsOwn(t *testing.T) {
+	template := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "pods", "tier": "web"}},
+		Spec:       corev1.PodSpec{HostNetwork: true},
+	}
+	for _, k := range workloadKinds() {
+		t.Run(k.kind, func(t *testing.T) {
+			same(t, snapshot.Workload{
+				Meta:        wantMeta(k.group, k.kind),
+				Controller:  wantController,
+				PodLabels:   labels("app", "pods", "tier", "web"),
+				HostNetwork: true,
+			}, k.fact(newIngester(), fullMeta(), template))
+		})
+	}
+}
+
+func TestWorkloadWithNothingButAName(t *testing.T) {
+	for _, k := range workloadKinds() {
+		t.Run(k.kind, func(t *testing.T) {
+			want := snapshot.Workload{Meta: bareMeta(k.group, k.kind)}
+			same(t, want, k.fact(newIngester(), named(), corev1.PodTemplateSpec{}))
+		})
+	}
+}
+
+func TestReplicationControllerWithoutTemplate(t *testing.T) {
+	got := newIngester().ReplicationController(&corev1.ReplicationController{ObjectMeta: named()})
+	same(t, snapshot.Workload{Meta: bareMeta("", "ReplicationController")}, got)
+}
+
+func TestJobIsFinishedByItsConditions(t *testing.T) {
+	condition := func(of batchv1.JobConditionType, status corev1.ConditionStatus) batchv1.JobCondition {
+		return batchv1.JobCondition{Type: of, Status: status}
+	}
+	for _, c := range []struct {
+		name       string
+		conditions []batchv1.JobCondition
+		want       bool
+	}{
+		{"a Job without conditions still makes pods", nil, false},
+		{"a Job that completed makes no more", []batchv1.JobCondition{condition(batchv1.JobComplete, corev1.ConditionTrue)}, true},
+		{"a Job that failed makes no more", []batchv1.JobCondition{condition(batchv1.JobFailed, corev1.ConditionTrue)}, true},
+		{"a condition that is false ends nothing", []batchv1.JobCondition{condition(batchv1.JobComplete, corev1.ConditionFalse)}, false},
+		{"a condition that is unknown ends nothing", []batchv1.JobCondition{condition(batchv1.JobFailed, corev1.ConditionUnknown)}, false},
+		{"a suspended Job may go on", []batchv1.JobCondition{condition(batchv1.JobSuspended, corev1.ConditionTrue)}, false},
+		{"a Job about to fail still has pods", []batchv1.JobCondition{condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}, false},
+		{"the condition that ends it may stand anywhere", []batchv1.JobCondition{
+			condition(batchv1.JobSuspended, corev1.ConditionFalse), condition(batchv1.JobFailed, corev1.ConditionTrue),
+			condition(batchv1.JobFailureTarget, corev1.ConditionTrue),
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			job := &batchv1.Job{ObjectMeta: named(), Status: batchv1.JobStatus{Conditions: c.conditions}}
+			if got := newIngester().Job(job).Finished; got != c.want {
+				t.Errorf("finished: %t", got)
+			}
+		})
+	}
+}
