@@ -1,0 +1,141 @@
+package manifests
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxDocument bounds the bytes of one YAML document: parsed, it takes many times
+// its size.
+const maxDocument = 64 << 20
+
+// documents cuts a YAML stream into its documents. It looks at the lines that
+// mark where one begins or ends and at nothing else, so that a document that
+// does not parse spoils no other.
+type documents struct {
+	in *bufio.Reader
+
+	// What is known of the document that is being read.
+	text   []byte // as much of it as is allowed
+	size   int
+	begun  bool // by a marker or by content
+	filled bool // there is more in it than blanks and comments
+	behind bool // there is content in the line that ends it
+}
+
+// documentError is why one document cannot be read. There may be more.
+type documentError string
+
+func (e documentError) Error() string { return string(e) }
+
+// next returns the next document with the marker that begins it, or io.EOF. It
+// is empty where there is nothing in it but blanks and comments. Behind an error
+// other than a documentError there are no more documents.
+func (d *documents) next() ([]byte, error) {
+	*d = documents{in: d.in}
+	for {
+		m := d.marker()
+		if m == begins && d.begun {
+			return d.done()
+		}
+		err := d.line(m)
+		switch {
+		case m == ends && d.begun, errors.Is(err, io.EOF) && d.size > 0:
+			return d.done()
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+func (d *documents) done() ([]byte, error) {
+	switch {
+	case d.size > maxDocument:
+		return nil, documentError(fmt.Sprintf("it has %d MiB, more than %d MiB", d.size>>20, maxDocument>>20))
+	case d.behind:
+		return nil, documentError("parse YAML: something stands behind the dots that end it")
+	case !d.filled:
+		return nil, nil
+	}
+	return d.text, nil
+}
+
+// line takes the next line into the document, unless it is one that ends it.
+func (d *documents) line(m marker) error {
+	for first := true; ; first = false {
+		part, err := d.in.ReadSlice('\n')
+		if first {
+			d.look(part, m)
+		}
+		if m != ends {
+			d.size += len(part)
+			if d.size <= maxDocument {
+				d.text = append(d.text, part...)
+			}
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(part) > 0:
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// look notes what a line with a marker, or without, says of the document.
+// Directives stand before the marker of their document and say nothing.
+func (d *documents) look(line []byte, m marker) {
+	switch {
+	case m != none:
+		line = line[3:]
+	case !d.begun && bytes.HasPrefix(line, []byte("%")):
+		return
+	}
+	line = bytes.TrimLeft(line, " \t\r\n")
+	content := len(line) > 0 && line[0] != '#'
+	if m == ends {
+		d.behind = content
+	} else {
+		d.filled = d.filled || content
+	}
+	d.begun = d.begun || content || m == begins
+}
+
+// marker is what a line says of where documents begin and end.
+type marker uint8
+
+const (
+	none   marker = iota
+	begins        // three dashes
+	ends          // three dots
+)
+
+const byteOrderMark = "\ufeff"
+
+// marker returns the marker at the front of the next line. It drops a byte order
+// mark before one, which is left there where files were put together.
+func (d *documents) marker() marker {
+	head, _ := d.in.Peek(len(byteOrderMark) + len("--- "))
+	if rest, ok := bytes.CutPrefix(head, []byte(byteOrderMark)); ok && markerAt(rest) != none {
+		_, _ = d.in.Discard(len(byteOrderMark)) // was peeked at
+		head = rest
+	}
+	return markerAt(head)
+}
+
+func markerAt(line []byte) marker {
+	if len(line) < 3 || len(line) > 3 && bytes.IndexByte([]byte(" \t\r\n"), line[3]) < 0 {
+		return none
+	}
+	switch string(line[:3]) {
+	case "---":
+		return begins
+	case "...":
+		return ends
+	}
+	return none
+}

@@ -1,0 +1,129 @@
+package manifests_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/manifests"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// reading is what came of reading some manifests, in words.
+type reading struct {
+	objects  []string // such as "Ingress shop/web"
+	problems []string // such as "a.yaml document 1: parse YAML: ..."
+	passed   []string // such as "v1 ConfigMap x2", sorted
+}
+
+// read reads the source for all rules and returns the snapshot as well.
+func read(t testing.TB, s *manifests.Source) (reading, *snapshot.Snapshot) {
+	t.Helper()
+	var b snapshot.Builder
+	got, err := s.Read(t.Context(), audit.Needs(rules.All()), &b)
+	if err != nil {
+		t.Fatalf("read: %v", err)
+	}
+	snap := b.Freeze()
+	out := reading{objects: objects(snap)}
+	for _, p := range got.Problems {
+		out.problems = append(out.problems, p.Where+": "+p.Reason)
+	}
+	for _, p := range got.Passed {
+		apiVersion := strings.TrimPrefix(p.Group+"/"+p.Version, "/")
+		out.passed = append(out.passed, fmt.Sprintf("%s %s x%d", apiVersion, p.Kind, p.Items))
+	}
+	slices.Sort(out.passed)
+	return out, snap
+}
+
+// objects returns all objects of a snapshot, by kind as kubectl gets them.
+func objects(s *snapshot.Snapshot) []string {
+	v := s.View(audit.Needs(rules.All())...)
+	var out []string
+	for f := range v.Namespaces() {
+		out = append(out, f.Ref().String())
+	}
+	for f := range v.IngressClasses() {
+		out = append(out, f.Ref().String())
+	}
+	for f := range v.Ingresses() {
+		out = append(out, f.Ref().String())
+	}
+	for f := range v.NetworkPolicies() {
+		out = append(out, f.Ref().String())
+	}
+	for f := range v.Workloads() {
+		out = append(out, f.Ref().String())
+	}
+	for f := range v.Pods() {
+		out = append(out, f.Ref().String())
+	}
+	return out
+}
+
+// stdin returns a source that reads the standard input.
+func stdin(in io.Reader) *manifests.Source {
+	return &manifests.Source{Paths: []string{"-"}, Stdin: in}
+}
+
+// streamCase is one sentence of how a stream is read.
+type streamCase struct {
+	name     string
+	in       string
+	objects  []string
+	problems []string // without "standard input " before each
+	passed   []string
+}
+
+func (c streamCase) run(t *testing.T) {
+	got, _ := read(t, stdin(strings.NewReader(c.in)))
+	for i, p := range got.problems {
+		got.problems[i] = strings.TrimPrefix(p, "standard input ")
+	}
+	want := reading{objects: c.objects, problems: c.problems, passed: c.passed}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(reading{})); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+}
+
+// write writes files below a new folder and returns the folder. A value that
+// begins with "-> " is a link.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if target, ok := strings.CutPrefix(content, "-> "); ok {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, []byte(content), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// namespace is the manifest of a Namespace, in YAML.
+func namespace(name string) string {
+	return "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: " + name + "\n"
+}
+
+// namespaceJSON is the manifest of a Namespace, in JSON.
+func namespaceJSON(name string) string {
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name)
+}

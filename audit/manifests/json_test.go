@@ -1,0 +1,43 @@
+package manifests_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestReadJSON(t *testing.T) {
+	a, b := namespaceJSON("a"), namespaceJSON("b")
+	both := []string{"Namespace a", "Namespace b"}
+	for _, c := range []streamCase{
+		{name: "one value", in: a, objects: []string{"Namespace a"}},
+		{name: "one value over many lines", in: strings.ReplaceAll(a, ",", ",\n  ") + "\n", objects: []string{"Namespace a"}},
+		{name: "a value a line", in: a + "\n" + b + "\n", objects: both},
+		{name: "values one behind the other", in: a + b, objects: both},
+		{name: "blanks before the first value", in: " \t\r\n" + a, objects: []string{"Namespace a"}},
+		{name: "a byte order mark before several values", in: "\ufeff" + a + "\n" + b, objects: both},
+		{name: "more blank lines than a buffer holds before several values", in: strings.Repeat(" \t\r\n", 1<<14) + a + "\n" + b, objects: both},
+		{name: "JSON behind a marker is YAML", in: "---\n" + a + "\n---\n" + b + "\n", objects: both},
+		{
+			name:     "behind a value that does not parse the rest is given up, and the place is named",
+			in:       a + "\n{\"kind\": }\n" + b,
+			objects:  []string{"Namespace a"},
+			problems: []string{"document 2: parse JSON: invalid character '}' looking for beginning of value; what follows was not read"},
+		},
+		{
+			name:     "a value that is cut off is a problem",
+			in:       a + "\n" + b[:20],
+			objects:  []string{"Namespace a"},
+			problems: []string{"document 2: parse JSON: unexpected EOF; what follows was not read"},
+		},
+		{
+			name:    "a value that parses and is no object spoils no other",
+			in:      a + "\n[1]\n\"kind\"\n7\n" + b,
+			objects: both,
+			problems: []string{
+				"document 2: decode object: it is no mapping", "document 3: decode object: it is no mapping", "document 4: decode object: it is no mapping",
+			},
+		},
+	} {
+		t.Run(c.name, c.run)
+	}
+}

@@ -1,0 +1,108 @@
+package manifests
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// entry says how objects of one kind are taken in.
+type entry struct {
+	kind snapshot.Kind
+	name string
+	// versions are the versions whose fields that matter here are those that take
+	// decodes.
+	versions []string
+	take     func(r *reader, data []byte) error
+}
+
+// entryMap returns the entries by each type that an object of theirs may have.
+// They are matched by group and kind, never by kind alone. Some kinds used to be
+// served by the group extensions.
+func entryMap() map[schema.GroupVersionKind]entry {
+	m := map[schema.GroupVersionKind]entry{}
+	for _, e := range entries() {
+		for _, version := range e.versions {
+			gvk := schema.GroupVersionKind{Group: e.kind.Group(), Version: version, Kind: e.name}
+			if version == extensions {
+				gvk.Group, gvk.Version = extensions, "v1beta1"
+			}
+			m[gvk] = e
+		}
+	}
+	return m
+}
+
+// extensions stands among the versions of a kind that was served by that group.
+const extensions = "extensions"
+
+// entries are all kinds that can be taken in. A kind whose fields changed stands
+// there once for each sort of them.
+func entries() []entry {
+	return []entry{
+		clusterWide(snapshot.Namespaces, "Namespace", (*ingest.Ingester).Namespace,
+			func(f *snapshot.Facts) *[]snapshot.Namespace { return &f.Namespaces }),
+		namespaced(snapshot.Pods, "Pod", (*ingest.Ingester).Pod,
+			func(f *snapshot.Facts) *[]snapshot.Pod { return &f.Pods }),
+		namespaced(snapshot.ReplicationControllers, "ReplicationController", (*ingest.Ingester).ReplicationController, workloads),
+		namespaced(snapshot.Deployments, "Deployment", (*ingest.Ingester).Deployment, workloads, "v1beta1", "v1beta2", extensions),
+		namespaced(snapshot.ReplicaSets, "ReplicaSet", (*ingest.Ingester).ReplicaSet, workloads, "v1beta2", extensions),
+		namespaced(snapshot.StatefulSets, "StatefulSet", (*ingest.Ingester).StatefulSet, workloads, "v1beta1", "v1beta2"),
+		namespaced(snapshot.DaemonSets, "DaemonSet", (*ingest.Ingester).DaemonSet, workloads, "v1beta2", extensions),
+		namespaced(snapshot.Jobs, "Job", (*ingest.Ingester).Job, workloads),
+		namespaced(snapshot.CronJobs, "CronJob", (*ingest.Ingester).CronJob, workloads, "v1beta1"),
+		namespaced(snapshot.Ingresses, "Ingress", (*ingest.Ingester).Ingress, ingresses),
+		namespaced(snapshot.Ingresses, "Ingress", ingressBetaFact, ingresses).only("v1beta1", extensions),
+		clusterWide(snapshot.IngressClasses, "IngressClass", (*ingest.Ingester).IngressClass,
+			func(f *snapshot.Facts) *[]snapshot.IngressClass { return &f.IngressClasses }, "v1beta1"),
+		namespaced(snapshot.NetworkPolicies, "NetworkPolicy", (*ingest.Ingester).NetworkPolicy,
+			func(f *snapshot.Facts) *[]snapshot.Policy { return &f.Policies }, extensions),
+	}
+}
+
+func workloads(f *snapshot.Facts) *[]snapshot.Workload { return &f.Workloads }
+
+func ingresses(f *snapshot.Facts) *[]snapshot.Ingress { return &f.Ingresses }
+
+// only returns the entry for other versions than those it has.
+func (e entry) only(versions ...string) entry {
+	e.versions = versions
+	return e
+}
+
+// object is a pointer to an API type.
+type object[T any] interface {
+	*T
+	metav1.Object
+}
+
+func namespaced[T, F any, P object[T]](kind snapshot.Kind, name string, fact func(*ingest.Ingester, P) F,
+	list func(*snapshot.Facts) *[]F, older ...string,
+) entry {
+	return newEntry(kind, name, true, fact, list, older)
+}
+
+func clusterWide[T, F any, P object[T]](kind snapshot.Kind, name string, fact func(*ingest.Ingester, P) F,
+	list func(*snapshot.Facts) *[]F, older ...string,
+) entry {
+	return newEntry(kind, name, false, fact, list, older)
+}
+
+func newEntry[T, F any, P object[T]](kind snapshot.Kind, name string, inNamespace bool,
+	fact func(*ingest.Ingester, P) F, list func(*snapshot.Facts) *[]F, older []string,
+) entry {
+	return entry{
+		kind: kind, name: name, versions: append([]string{"v1"}, older...),
+		take: func(r *reader, data []byte) error {
+			o := P(new(T))
+			if err := decode(data, o, inNamespace); err != nil {
+				return err
+			}
+			facts := list(&r.facts)
+			*facts = append(*facts, fact(r.ingester, o))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,138 @@
+package manifests_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit/manifests"
+)
+
+// endless is a text again and again.
+type endless struct {
+	text string
+	at   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.text[e.at:])
+	e.at = (e.at + n) % len(e.text)
+	return n, nil
+}
+
+// A document over the limit is not held in memory, and the others are read.
+func TestReadDocumentOverTheLimit(t *testing.T) {
+	const limit = 64 << 20
+	for _, c := range []struct {
+		name string
+		text string
+	}{
+		{"of many lines", strings.Repeat("  - "+strings.Repeat("a", 1000)+"\n", 50)},
+		{"of one line", strings.Repeat("a, ", 20000)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, _ := read(t, stdin(io.MultiReader(
+				strings.NewReader(namespace("a")+"---\nx:\n"), io.LimitReader(&endless{text: c.text}, limit+(2<<20)),
+				strings.NewReader("\n---\n"+namespace("b")),
+			)))
+			want := reading{
+				objects:  []string{"Namespace a", "Namespace b"},
+				problems: []string{"standard input document 2: it has 66 MiB, more than 64 MiB"},
+			}
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(reading{})); diff != "" {
+				t.Errorf("read (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// bomb is a list of lists, each of nine times the one before.
+func bomb(levels int) string {
+	text := "apiVersion: v1\nkind: Namespace\nl0: &l0 [a, a, a, a, a, a, a, a, a]\n"
+	for i := 1; i < levels; i++ {
+		text += fmt.Sprintf("l%d: &l%d [%s]\n", i, i, strings.Join(slices.Repeat([]string{fmt.Sprintf("*l%d", i-1)}, 9), ", "))
+	}
+	return text + "metadata: {name: bomb}\n"
+}
+
+func TestReadAliasesThatGrowWithoutBound(t *testing.T) {
+	const reason = "document 2: parse YAML: aliases make more than 64 MiB of it"
+	long := strings.Repeat("x", 1<<20)
+	// A value under this tag is decoded anew for each alias.
+	binary := "!!binary " + strings.Repeat("QUFB", 1<<18)
+	many := "[" + strings.Repeat("*a, ", 1000) + "]\n"
+	for _, c := range []struct{ name, in, problem string }{
+		{"lists of lists", bomb(20), reason},
+		{"one long text again and again", "x: &a " + long + "\ny: " + many, reason},
+		{"one long value of bytes again and again", "x: &a " + binary + "\ny: " + many, reason},
+		{"a value that holds itself", "x: &a [*a]\n", reason},
+		{"a mapping that holds itself", "x: &a {b: {c: *a}}\n", reason},
+		{"a few levels, which would fit, are refused by the parser", bomb(7), "document 2: parse YAML: yaml: document contains excessive aliasing"},
+	} {
+		both := []string{"Namespace a", "Namespace c"}
+		t.Run(c.name, streamCase{
+			in: namespace("a") + "---\n" + c.in + "---\n" + namespace("c"), objects: both, problems: []string{c.problem},
+		}.run)
+	}
+}
+
+func TestReadDeepNesting(t *testing.T) {
+	const depth = 200_000
+	head := namespace("a") + "---\n"
+	for _, c := range []struct{ name, in, problem string }{
+		{
+			"lists in YAML", head + "x: " + strings.Repeat("[", depth),
+			"document 2: parse YAML: yaml: line 2: exceeded max depth of 10000",
+		}, {
+			"mappings in YAML", head + "x: " + strings.Repeat("{a: ", depth),
+			"document 2: parse YAML: yaml: line 2: exceeded max depth of 10000",
+		}, {
+			"dashes in YAML", head + strings.Repeat("- ", depth),
+			"document 2: parse YAML: yaml: line 2: exceeded max depth of 10000",
+		}, {
+			"lists in JSON", namespaceJSON("a") + strings.Repeat("[", depth),
+			"document 2: parse JSON: invalid character '[' exceeded max depth; what follows was not read",
+		}, {
+			"Lists", namespaceJSON("a") + nested(4000, namespaceJSON("b")),
+			"document 2" + strings.Repeat(" item 1", 8) + ": decode List: more than 8 lists in one another",
+		},
+	} {
+		t.Run(c.name, streamCase{in: c.in, objects: []string{"Namespace a"}, problems: []string{c.problem}}.run)
+	}
+}
+
+// A folder may lie deeper than the system can name.
+func TestReadFolderThatCannotBeListed(t *testing.T) {
+	dir := write(t, map[string]string{"z.yaml": namespace("a")})
+	at, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("deep", 60)
+	for range 20 {
+		if err := at.Mkdir(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		below, err := at.OpenRoot(name)
+		at.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = below
+	}
+	at.Close()
+	got, _ := read(t, &manifests.Source{Paths: []string{dir}})
+	if diff := cmp.Diff([]string{"Namespace a"}, got.objects); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	if len(got.problems) != 1 || !strings.HasPrefix(got.problems[0], filepath.Join(dir, name)) ||
+		!strings.HasSuffix(got.problems[0], ": file name too long") {
+		t.Errorf("problems %q", got.problems)
+	}
+}

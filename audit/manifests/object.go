@@ -1,0 +1,119 @@
+package manifests
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/eventuallytrue/audit/audit"
+)
+
+// typeMeta is what tells the kind of an object. The items of a list may leave
+// it to the list.
+type typeMeta struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+}
+
+// object takes in one object, or each item of a list. What the object does not
+// tell of its type is that of inherit; depth is how many lists it is in.
+func (r *reader) object(where string, data json.RawMessage, inherit typeMeta, depth int) {
+	if data[0] != '{' {
+		r.problem(where, errors.New("decode object: it is no mapping"))
+		return
+	}
+	var t typeMeta
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &t); err != nil {
+		r.problem(where, fmt.Errorf("decode object: %w", err))
+		return
+	}
+	t.APIVersion, t.Kind = cmp.Or(t.APIVersion, inherit.APIVersion), cmp.Or(t.Kind, inherit.Kind)
+	if t.APIVersion == "" || t.Kind == "" {
+		r.problem(where, errors.New("decode object: no apiVersion or no kind"))
+		return
+	}
+	if strings.HasSuffix(t.Kind, "List") && r.list(where, data, t, depth) {
+		return
+	}
+	gv, err := schema.ParseGroupVersion(t.APIVersion)
+	if err != nil {
+		r.problem(where, fmt.Errorf("decode object: %w", err))
+		return
+	}
+	entry, ok := r.entries[gv.WithKind(t.Kind)]
+	if !ok || !r.wanted[entry.kind] {
+		r.passed[audit.Passed{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
+		return
+	}
+	if err := entry.take(r, data); err != nil {
+		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
+		return
+	}
+	r.items[entry.kind]++
+}
+
+// maxNesting bounds how deep lists may stand in lists: each copies what is in it.
+const maxNesting = 8
+
+// list takes in the items of a list, and reports whether there are any to take:
+// a kind may be called a list and be an object like others.
+func (r *reader) list(where string, data json.RawMessage, t typeMeta, depth int) bool {
+	var list struct {
+		Items json.RawMessage `json:"items"`
+	}
+	var items []json.RawMessage
+	err := kjson.UnmarshalCaseSensitivePreserveInts(data, &list)
+	switch {
+	case err == nil && list.Items == nil:
+		return false
+	case err == nil && depth == maxNesting:
+		err = fmt.Errorf("more than %d lists in one another", maxNesting)
+	case err == nil:
+		err = json.Unmarshal(list.Items, &items)
+	}
+	if err != nil {
+		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
+		return true
+	}
+	of := typeMeta{APIVersion: t.APIVersion, Kind: strings.TrimSuffix(t.Kind, "List")}
+	if of.Kind == "" {
+		of = typeMeta{}
+	}
+	for i, item := range items {
+		r.object(fmt.Sprintf("%s item %d", where, i+1), item, of, depth+1)
+	}
+	return true
+}
+
+func (r *reader) passedList() []audit.Passed {
+	var out []audit.Passed
+	for p, n := range r.passed {
+		p.Items = n
+		out = append(out, p)
+	}
+	return out
+}
+
+// decode decodes an object as an API server does, and completes its metadata as
+// kubectl does.
+func decode(data []byte, o metav1.Object, namespaced bool) error {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, o); err != nil {
+		return err
+	}
+	if o.GetName() == "" {
+		return errors.New("no metadata.name")
+	}
+	switch {
+	case !namespaced:
+		o.SetNamespace("")
+	case o.GetNamespace() == "":
+		o.SetNamespace(metav1.NamespaceDefault)
+	}
+	return nil
+}

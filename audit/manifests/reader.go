@@ -1,0 +1,118 @@
+package manifests
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// reader gathers what the documents hold.
+type reader struct {
+	ingester *ingest.Ingester
+	entries  map[schema.GroupVersionKind]entry
+	wanted   map[snapshot.Kind]bool
+
+	facts    snapshot.Facts
+	items    map[snapshot.Kind]int
+	passed   map[audit.Passed]int // by kind, with Items 0
+	problems []audit.Problem
+}
+
+func (r *reader) problem(where string, err error) {
+	// The path stands in where already.
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	r.problems = append(r.problems, audit.Problem{Where: where, Reason: oneLine(err.Error())})
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// read reads the documents of one stream, be it YAML or JSON.
+func (r *reader) read(ctx context.Context, name string, in io.Reader) {
+	// A shell of Windows writes what kubectl prints in UTF-16.
+	buffered := bufio.NewReader(transform.NewReader(in, unicode.BOMOverride(transform.Nop)))
+	if startsJSON(buffered) {
+		r.readJSON(ctx, name, buffered)
+		return
+	}
+	r.readYAML(ctx, name, buffered)
+}
+
+// startsJSON reports whether the first character that is not blank opens a JSON
+// value. It drops the blank lines before it.
+func startsJSON(in *bufio.Reader) bool {
+	for n := 1; ; n++ {
+		head, err := in.Peek(n)
+		if err != nil {
+			return false
+		}
+		switch c := head[n-1]; c {
+		case ' ', '\t', '\r':
+		case '\n':
+			_, _ = in.Discard(n) // was peeked at
+			n = 0
+		default:
+			return c == '{' || c == '['
+		}
+	}
+}
+
+// readJSON reads JSON values one after the other. Behind one that does not parse
+// nobody can tell where the next begins.
+func (r *reader) readJSON(ctx context.Context, name string, in io.Reader) {
+	values := json.NewDecoder(in)
+	for n := 1; ctx.Err() == nil; n++ {
+		where := fmt.Sprintf("%s document %d", name, n)
+		var value json.RawMessage
+		err := values.Decode(&value)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			r.problem(where, fmt.Errorf("parse JSON: %w; what follows was not read", err))
+			return
+		}
+		r.object(where, value, typeMeta{}, 0)
+	}
+}
+
+func (r *reader) readYAML(ctx context.Context, name string, in *bufio.Reader) {
+	documents := documents{in: in}
+	for n := 1; ctx.Err() == nil; n++ {
+		where := fmt.Sprintf("%s document %d", name, n)
+		text, err := documents.next()
+		var bad documentError
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case errors.As(err, &bad):
+			r.problem(where, err)
+			continue
+		case err != nil:
+			r.problem(where, err)
+			return
+		}
+		value, err := parseYAML(text)
+		switch {
+		case err != nil:
+			r.problem(where, fmt.Errorf("parse YAML: %w", err))
+		case string(value) != "null": // which is nothing at all
+			r.object(where, value, typeMeta{}, 0)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// Package manifests is the offline source: it reads objects from files, folders
+// and standard input, as they are written for or printed by kubectl.
+package manifests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// Source reads manifests. It implements audit.Source.
+type Source struct {
+	// Paths are files, folders, or "-" for Stdin. Of folders, which are read
+	// with everything below them, only files called .yaml, .yml or .json count.
+	Paths []string
+	Stdin io.Reader
+	// OwnerKeys are the keys of labels and annotations that name an owner.
+	OwnerKeys []string
+}
+
+// Check returns an error for each path that does not exist or cannot be opened.
+// A sweep should not start with one.
+func (s *Source) Check() error {
+	var errs []error
+	for _, path := range s.Paths {
+		if path == "-" {
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("read manifests: %w", err))
+			continue
+		}
+		f.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// Read reads every document of every path. Facts of all given kinds are handed
+// over, be there none of a kind: what manifests do not hold is not there. A
+// document that cannot be read is a problem of the reading.
+//
+// It returns when the context ends, even where a pipe keeps it waiting: a
+// deadline leaves every kind Failed, a cancellation is an error.
+func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
+	type result struct {
+		r   *reader
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		r, err := s.readAll(ctx, kinds)
+		done <- result{r, err}
+	}()
+	var got result
+	select {
+	case got = <-done:
+	case <-ctx.Done():
+		got.err = context.Cause(ctx)
+	}
+	switch {
+	case errors.Is(got.err, context.DeadlineExceeded):
+		b.Add(snapshot.Facts{}, reads(kinds, snapshot.Read{Status: snapshot.Failed, Err: "timed out before everything was read"}, nil)...)
+		return audit.Reading{}, nil
+	case got.err != nil:
+		return audit.Reading{}, fmt.Errorf("read manifests: %w", got.err)
+	}
+	b.Add(got.r.facts, reads(kinds, snapshot.Read{Status: snapshot.Listed}, got.r.items)...)
+	return audit.Reading{Problems: got.r.problems, Passed: got.r.passedList()}, nil
+}
+
+// reads says of every kind how it was read, which is like the others.
+func reads(kinds []snapshot.Kind, like snapshot.Read, items map[snapshot.Kind]int) []snapshot.Read {
+	out := make([]snapshot.Read, len(kinds))
+	for i, k := range kinds {
+		out[i] = like
+		out[i].Kind, out[i].Version, out[i].Items = k, "v1", items[k]
+	}
+	return out
+}
+
+// readAll reads every path. Only the end of the context is an error.
+func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, error) {
+	r := &reader{
+		ingester: ingest.New(s.OwnerKeys),
+		entries:  entryMap(),
+		wanted:   map[snapshot.Kind]bool{},
+		items:    map[snapshot.Kind]int{},
+		passed:   map[audit.Passed]int{},
+	}
+	for _, k := range kinds {
+		r.wanted[k] = true
+	}
+	for _, path := range s.Paths {
+		if err := s.readPath(ctx, r, path); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// readPath reads one path. Only the end of the context is an error.
+func (s *Source) readPath(ctx context.Context, r *reader, path string) error {
+	if path == "-" {
+		r.read(ctx, "standard input", s.Stdin)
+		return context.Cause(ctx)
+	}
+	// WalkDir goes in lexical order, and does not follow links to folders: a
+	// mounted ConfigMap holds each file once as a link and once behind it. What
+	// is named itself is followed for the separator behind it.
+	root := path
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		root += string(filepath.Separator)
+	}
+	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			r.problem(name, err)
+			return nil
+		case entry.IsDir():
+			if name != root && strings.HasPrefix(entry.Name(), "..") {
+				return filepath.SkipDir
+			}
+			return nil
+		case name != root && !manifestName(name):
+			return nil
+		}
+		r.readFile(ctx, name)
+		return context.Cause(ctx)
+	})
+}
+
+func manifestName(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+}
+
+func (r *reader) readFile(ctx context.Context, name string) {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() && info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) == 0 {
+		return
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		r.problem(name, err)
+		return
+	}
+	defer f.Close()
+	r.read(ctx, name, f)
+}
