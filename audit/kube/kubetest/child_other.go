@@ -1,0 +1,11 @@
+//go:build unix && !linux
+
+package kubetest
+
+import "syscall"
+
+// childAttributes keep a child out of the terminal's process group: Ctrl-C must
+// not end etcd before the API server. Only Linux ends a child with its parent.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

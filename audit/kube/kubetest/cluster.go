@@ -1,0 +1,171 @@
+// Package kubetest runs a real API server for tests and demonstrations: etcd
+// and kube-apiserver, each a process of its own, on free ports of 127.0.0.1.
+//
+// There is no controller and no node. What is written stays as it was written:
+// no ReplicaSet makes pods, no Namespace gets a ServiceAccount, and a deleted
+// Namespace stays until Reset ends it.
+//
+// A test package shares one Cluster through Shared. Programs use Start.
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Admin may do everything. Guest may do what every authenticated user may,
+// which is next to nothing, and what Allow gives it.
+const (
+	Admin = "admin"
+	Guest = "guest"
+)
+
+// Options choose what a Cluster is started with. The zero value is ready.
+type Options struct {
+	// Users are names beside Admin and Guest that can log in, without any
+	// rights.
+	Users []string
+	// APIServerFlags are added to the flags of kube-apiserver.
+	APIServerFlags []string
+	// Dir holds logs, keys and data, and is kept. By default a temporary
+	// folder is used, and removed by Stop.
+	Dir string
+}
+
+// Cluster is a running control plane. Its methods may be used by several
+// goroutines at once.
+type Cluster struct {
+	// URL is where the API server listens.
+	URL string
+	// ToolDir is the folder that kubectl is in.
+	ToolDir string
+	// Dir holds the logs, and the data until Stop.
+	Dir string
+
+	lock    *os.File // of a folder that Stop removes; nil of one that is kept
+	users   []user
+	cert    certificate
+	spawner *spawner
+	etcd    *process
+	server  *process
+}
+
+// startTime bounds the wait for a part to get ready. It takes a few seconds
+// where the machine has nothing else to do.
+const startTime = 2 * time.Minute
+
+// Start runs a control plane and returns when it is ready. The context bounds
+// the start alone: the caller must Stop the cluster. Where the calling process
+// dies before that, the kernel of Linux ends the parts.
+func Start(ctx context.Context, opts Options) (*Cluster, error) {
+	tools, err := findTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	// A free port may be taken by somebody else before we get to use it.
+	const maxTries = 3
+	for try := 1; ; try++ {
+		c, err := start(ctx, tools, opts)
+		if err == nil || try == maxTries || !strings.Contains(err.Error(), "address already in use") {
+			return c, err
+		}
+	}
+}
+
+func start(ctx context.Context, tools string, opts Options) (_ *Cluster, err error) {
+	c := &Cluster{ToolDir: tools, Dir: opts.Dir}
+	if c.Dir == "" {
+		if c.Dir, c.lock, err = claimFolder(); err != nil {
+			return nil, err
+		}
+	}
+	c.spawner = newSpawner()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Stop())
+		}
+	}()
+	ports, err := freePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.startEtcd(ctx, ports[0], ports[1]); err != nil {
+		return nil, err
+	}
+	if err := c.startServer(ctx, ports[0], ports[2], opts); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Cluster) startEtcd(ctx context.Context, port, peerPort int) (err error) {
+	client, peer := local("http", port), local("http", peerPort)
+	c.etcd, err = c.spawner.start(filepath.Join(c.ToolDir, "etcd"), c.path("etcd.log"), []int{port, peerPort},
+		"--data-dir", c.path("etcd"),
+		"--listen-client-urls", client, "--advertise-client-urls", client,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+		"--initial-cluster", "default="+peer,
+		// Nobody reads the data after a crash.
+		"--unsafe-no-fsync",
+	)
+	if err != nil {
+		return err
+	}
+	return c.etcd.await(ctx, plainClient(), client+"/health", "")
+}
+
+func (c *Cluster) startServer(ctx context.Context, etcdPort, port int, opts Options) (err error) {
+	c.URL = local("https", port)
+	if err := c.writeCredentials(slices.Concat([]string{Guest}, opts.Users)); err != nil {
+		return err
+	}
+	args := []string{
+		"--etcd-servers", local("http", etcdPort),
+		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
+		"--secure-port", fmt.Sprint(port),
+		"--tls-cert-file", c.path("server.crt"), "--tls-private-key-file", c.path("server.key"),
+		"--service-account-issuer", "https://kubernetes.default.svc",
+		"--service-account-key-file", c.path("server.crt"),
+		"--service-account-signing-key-file", c.path("server.key"),
+		"--service-cluster-ip-range", "10.96.0.0/16",
+		"--authorization-mode", "RBAC",
+		"--token-auth-file", c.path("tokens.csv"),
+		"--allow-privileged",
+		// Without a controller manager there are no ServiceAccounts, and no
+		// pod would be admitted.
+		"--disable-admission-plugins", "ServiceAccount",
+		// There is no other API server to agree with, and a loopback address
+		// is no endpoint.
+		"--endpoint-reconciler-type", "none",
+	}
+	c.server, err = c.spawner.start(filepath.Join(c.ToolDir, "kube-apiserver"), c.path("kube-apiserver.log"),
+		[]int{port}, append(args, opts.APIServerFlags...)...)
+	if err != nil {
+		return err
+	}
+	return c.server.await(ctx, c.cert.client(), c.URL+"/readyz", c.user(Admin).token)
+}
+
+// Stop ends the API server, then etcd, and returns when both are gone and
+// their ports are free. Further calls do nothing.
+func (c *Cluster) Stop() error {
+	// The other way round, the API server lingers for the connection it lost.
+	err := errors.Join(c.server.stop(), c.etcd.stop())
+	c.spawner.close()
+	if c.lock != nil {
+		err = errors.Join(err, os.RemoveAll(c.Dir))
+		// The second time it is closed already, which does not matter.
+		_ = c.lock.Close()
+	}
+	return err
+}
+
+func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }

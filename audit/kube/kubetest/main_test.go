@@ -1,0 +1,15 @@
+package kubetest
+
+import (
+	"os"
+	"testing"
+)
+
+var control = &Shared{}
+
+func TestMain(m *testing.M) {
+	if os.Getenv(orphanFolder) != "" {
+		os.Exit(beOrphaned())
+	}
+	os.Exit(control.Main(m))
+}

@@ -1,0 +1,59 @@
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// findTools returns the folder that the parts of the control plane were built
+// into. It builds nothing: that takes minutes, and a test is not the place.
+func findTools(ctx context.Context) (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", fmt.Errorf("find the tools: %w", err)
+	}
+	script := filepath.Join(root, "testdata", "cluster", "build.sh")
+	out, err := exec.CommandContext(ctx, script, "-print").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the tools: run %s: %w", script, err)
+	}
+	dir := strings.TrimSpace(string(out))
+	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return "", fmt.Errorf("find the tools: no %s in %s: run make tools", name, dir)
+		}
+	}
+	return dir, nil
+}
+
+// moduleRoot returns the folder that holds testdata/cluster. It looks upwards
+// from this source file and, where the binary does not tell, from the working
+// folder.
+func moduleRoot() (string, error) {
+	var starts []string
+	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
+		starts = append(starts, filepath.Dir(file))
+	}
+	if dir, err := os.Getwd(); err == nil {
+		starts = append(starts, dir)
+	}
+	for _, dir := range starts {
+		for {
+			if _, err := os.Stat(filepath.Join(dir, "testdata", "cluster", "build.sh")); err == nil {
+				return dir, nil
+			}
+			parent := filepath.Dir(dir)
+			if parent == dir {
+				break
+			}
+			dir = parent
+		}
+	}
+	return "", errors.New("no testdata/cluster/build.sh in any folder above")
+}
