@@ -1,0 +1,8 @@
+// Package kube is the live source of a sweep: it lists the objects of a
+// cluster from its API server.
+//
+// Every read goes to the API server itself, a page at a time, and asks for what
+// is stored at that moment: no informer, no cache, no older resource version.
+// A page is turned into facts by package ingest and dropped. What could not be
+// read to its end is thrown away and said so, never passed on as the whole.
+package kube

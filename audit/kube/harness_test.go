@@ -1,0 +1,74 @@
+package kube_test
+
+import (
+	"context"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+var (
+	namespaces = []snapshot.Kind{snapshot.Namespaces}
+	ingresses  = []snapshot.Kind{snapshot.Ingresses}
+)
+
+// newSource returns a source that reads two objects a page and waits for
+// nothing, but the options say otherwise.
+func newSource(t *testing.T, cfg *rest.Config, opts kube.Options) *kube.Source {
+	t.Helper()
+	if opts.PageSize == 0 {
+		opts.PageSize = 2
+	}
+	if opts.Sleep == nil {
+		opts.Sleep = func(context.Context, time.Duration) {}
+	}
+	source, err := kube.NewSource(cfg, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+func serve(t *testing.T, handler http.Handler) *rest.Config {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return &rest.Config{Host: server.URL}
+}
+
+// serveTLS serves with a certificate that nobody signed, and returns the URL.
+func serveTLS(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// read reads kinds to the end and returns the snapshot.
+func read(t *testing.T, source *kube.Source, kinds []snapshot.Kind) *snapshot.Snapshot {
+	t.Helper()
+	var b snapshot.Builder
+	if _, err := source.Read(t.Context(), kinds, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Freeze()
+}
+
+// ingressNames returns the names of the ingresses in the snapshot.
+func ingressNames(s *snapshot.Snapshot) []string {
+	var names []string
+	for i := range s.View(snapshot.Ingresses).Ingresses() {
+		names = append(names, i.Name)
+	}
+	return names
+}

@@ -1,0 +1,12 @@
+package kube_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+)
+
+var control = &kubetest.Shared{}
+
+func TestMain(m *testing.M) { os.Exit(control.Main(m)) }

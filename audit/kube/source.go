@@ -1,0 +1,135 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// Options tune a Source. A field that is zero stands for its default.
+type Options struct {
+	// UserAgent names the program in the API server's audit log.
+	UserAgent string
+	// OwnerKeys are the label and annotation keys that name an owner.
+	OwnerKeys []string
+	// PageSize is the number of objects asked for at once; 500 by default.
+	PageSize int64
+	// Parallel is the number of kinds read side by side; 6 by default.
+	Parallel int
+	// Sleep waits before a request is tried again, and returns early when the
+	// context ends. By default it takes the time it is given.
+	Sleep func(context.Context, time.Duration)
+}
+
+// Source reads a live cluster. It implements audit.Source and may be used for
+// several sweeps, one after the other or at once.
+type Source struct {
+	client    kubernetes.Interface
+	resources map[snapshot.Kind]resource
+	opts      Options
+}
+
+var _ audit.Source = (*Source)(nil)
+
+// NewSource returns a source that reads the cluster that the config leads to.
+// It connects to nothing yet. The config is not changed.
+func NewSource(cfg *rest.Config, opts Options) (*Source, error) {
+	if opts.PageSize <= 0 {
+		opts.PageSize = 500
+	}
+	if opts.Parallel <= 0 {
+		opts.Parallel = 6
+	}
+	if opts.Sleep == nil {
+		opts.Sleep = sleep
+	}
+	cfg = rest.CopyConfig(cfg)
+	if opts.UserAgent != "" {
+		cfg.UserAgent = opts.UserAgent
+	}
+	// The server's priority and fairness throttles better than a client that
+	// knows nothing of the load.
+	cfg.QPS, cfg.RateLimiter = -1, nil
+	// Where both are unset the typed clients ask for protobuf.
+	cfg.ContentType, cfg.AcceptContentTypes = "", ""
+	cfg.WarningHandler = rest.NoWarnings{}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	table := make(map[snapshot.Kind]resource)
+	for _, r := range resources() {
+		table[r.kind] = r
+	}
+	return &Source{client: client, resources: table, opts: opts}, nil
+}
+
+// outcome is what became of one kind. Facts are of a Listed kind only.
+type outcome struct {
+	facts snapshot.Facts
+	read  snapshot.Read
+}
+
+// Read lists the given kinds side by side. A deadline of the context leaves
+// the kinds that were not complete by then Failed; a cancellation is an error.
+// Read returns at once in both cases, even where a request is slow to notice.
+func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
+	waiting := make(map[snapshot.Kind]bool, len(kinds))
+	for _, kind := range kinds {
+		waiting[kind] = true
+	}
+	done := s.start(ctx, slices.Sorted(maps.Keys(waiting)))
+	for len(waiting) > 0 {
+		select {
+		case o := <-done:
+			delete(waiting, o.read.Kind)
+			b.Add(o.facts, o.read)
+			continue
+		case <-ctx.Done():
+		}
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			break
+		}
+		for kind := range waiting {
+			b.Add(snapshot.Facts{}, s.failed(kind, timedOut))
+		}
+		return audit.Reading{}, nil
+	}
+	// A kind that failed because of the cancellation may come in before the
+	// cancellation itself is noticed.
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return audit.Reading{}, fmt.Errorf("read cluster: %w", context.Cause(ctx))
+	}
+	return audit.Reading{}, nil
+}
+
+// start reads the kinds, a few at a time, and returns where the outcomes come
+// out. Nobody has to receive them: the readers end with the context.
+func (s *Source) start(ctx context.Context, kinds []snapshot.Kind) <-chan outcome {
+	// The client logs what it also returns as an error.
+	ctx = klog.NewContext(ctx, klog.Logger{})
+	queue := make(chan snapshot.Kind, len(kinds))
+	for _, kind := range kinds {
+		queue <- kind
+	}
+	close(queue)
+	done := make(chan outcome, len(kinds))
+	for range min(s.opts.Parallel, len(kinds)) {
+		go func() {
+			for kind := range queue {
+				done <- s.readKind(ctx, kind)
+			}
+		}()
+	}
+	return done
+}

@@ -1,0 +1,179 @@
+package kube_test
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+func TestLivePagesHoldAllObjects(t *testing.T) {
+	c := control.Cluster(t)
+	populate(t, c)
+	small := read(t, newSource(t, c.Config(kubetest.Admin), kube.Options{PageSize: 2}), worldKinds)
+	for _, r := range small.Reads() {
+		want := worldSize
+		if r.Kind == snapshot.Namespaces {
+			want += 4 // those of the API server
+		}
+		if r.Status != snapshot.Listed || r.Items != want {
+			t.Errorf("%s is %s with %d objects (%s), want %d", r.Kind, r.Status, r.Items, r.Err, want)
+		}
+	}
+	large := read(t, newSource(t, c.Config(kubetest.Admin), kube.Options{PageSize: 500}), worldKinds)
+	sameWorld(t, large, small)
+}
+
+func TestLiveAccountThatMayListAllButNetworkPolicies(t *testing.T) {
+	c := control.Cluster(t)
+	populate(t, c)
+	allow(t, c, "", "namespaces", "pods", "replicationcontrollers")
+	allow(t, c, "apps", "*")
+	allow(t, c, "batch", "*")
+	allow(t, c, "networking.k8s.io", "ingresses", "ingressclasses")
+	s := read(t, newSource(t, c.Config(kubetest.Guest), kube.Options{}), worldKinds)
+	for _, r := range s.Reads() {
+		switch {
+		case r.Kind == snapshot.NetworkPolicies:
+			want := snapshot.Read{
+				Kind: snapshot.NetworkPolicies, Version: "v1", Status: snapshot.Forbidden,
+				Err: `User "guest" cannot list resource "networkpolicies" in API group "networking.k8s.io" at the cluster scope`,
+			}
+			if diff := cmp.Diff(want, r); diff != "" {
+				t.Errorf("read (-want +got):\n%s", diff)
+			}
+		case r.Status != snapshot.Listed || r.Items < worldSize:
+			t.Errorf("%s is %s with %d objects: %s", r.Kind, r.Status, r.Items, r.Err)
+		}
+	}
+}
+
+func TestLiveAccountThatMayListNothing(t *testing.T) {
+	c := control.Cluster(t)
+	populate(t, c)
+	s := read(t, newSource(t, c.Config(kubetest.Guest), kube.Options{}), worldKinds)
+	for _, r := range s.Reads() {
+		if r.Status != snapshot.Forbidden || r.Items != 0 || !strings.HasPrefix(r.Err, `User "guest" cannot list resource`) {
+			t.Errorf("%s is %s with %d objects: %s", r.Kind, r.Status, r.Items, r.Err)
+		}
+	}
+}
+
+func TestLiveAccountWithWrongToken(t *testing.T) {
+	cfg := control.Cluster(t).Config(kubetest.Guest)
+	cfg.BearerToken = "wrong"
+	for _, r := range read(t, newSource(t, cfg, kube.Options{}), worldKinds).Reads() {
+		if r.Status != snapshot.Failed || r.Err != "HTTP 401: Unauthorized" {
+			t.Errorf("%s is %s: %s", r.Kind, r.Status, r.Err)
+		}
+	}
+}
+
+func TestLiveDisturbedReadIsLikeTheUndisturbed(t *testing.T) {
+	c := control.Cluster(t)
+	populate(t, c)
+	undisturbed := read(t, newSource(t, c.Config(kubetest.Admin), kube.Options{}), worldKinds)
+	tests := map[string]struct {
+		matches func(*http.Request) bool
+		answer  kubetest.Answer
+	}{
+		"a continue token that expires":             {laterPage, kubetest.Expire()},
+		"a continue token of each kind expires":     {anyLaterPage, kubetest.Expire()},
+		"a server that is busy for a second":        {laterPage, kubetest.TooManyRequests(1)},
+		"a first page that is cut":                  {firstPage, kubetest.Cut(100)},
+		"a later page that is cut":                  {laterPage, kubetest.Cut(100)},
+		"a connection that breaks before the body":  {laterPage, kubetest.Cut(0)},
+		"a gateway that finds nobody for each kind": {anything, kubetest.Text(502, "bad gateway")},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var once oncePerPath
+			p, err := c.Proxy("", once.decide(tt.matches, tt.answer))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			sameWorld(t, undisturbed, read(t, newSource(t, p.Config(kubetest.Admin), kube.Options{}), worldKinds))
+			if once.seen == nil {
+				t.Error("nothing was disturbed")
+			}
+		})
+	}
+}
+
+func anyLaterPage(r *http.Request) bool { return r.URL.Query().Has("continue") }
+
+// oncePerPath disturbs the first request that matches of each path.
+type oncePerPath struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (o *oncePerPath) decide(matches func(*http.Request) bool, answer kubetest.Answer) kubetest.Decide {
+	return func(r *http.Request) kubetest.Answer {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if !matches(r) || o.seen[r.URL.Path] {
+			return nil
+		}
+		if o.seen == nil {
+			o.seen = map[string]bool{}
+		}
+		o.seen[r.URL.Path] = true
+		return answer
+	}
+}
+
+// A server without the group says 404 in another way than one that lacks a
+// kind of a group it has.
+func TestLiveKindsOfAGroupThatIsOffAreAbsent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an API server")
+	}
+	c, err := kubetest.Start(t.Context(), kubetest.Options{APIServerFlags: []string{"--runtime-config=batch/v1=false"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := read(t, newSource(t, c.Config(kubetest.Admin), kube.Options{}), worldKinds)
+	for _, r := range s.Reads() {
+		want := snapshot.Listed
+		if r.Kind.Group() == "batch" {
+			want = snapshot.Absent
+		}
+		if r.Status != want {
+			t.Errorf("%s is %s (%s), want %s", r.Kind, r.Status, r.Err, want)
+		}
+	}
+}
+
+// allow lets the guest list the resources of a group.
+func allow(t *testing.T, c *kubetest.Cluster, group string, resources ...string) {
+	t.Helper()
+	rule := rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: []string{"list"}}
+	if err := c.Allow(t.Context(), kubetest.Guest, rule); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sameWorld(t *testing.T, want, got *snapshot.Snapshot) {
+	t.Helper()
+	if diff := cmp.Diff(want.Reads(), got.Reads()); diff != "" {
+		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+	if !reflect.DeepEqual(want, got) {
+		t.Errorf("the facts differ:\n%+v\n%+v", want, got)
+	}
+}
