@@ -1,0 +1,176 @@
+package rulestest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// checkSet returns what is wrong with a rule and its fixtures as a whole.
+func checkSet(rule *rules.Rule, fixtures []*fixture) []error {
+	return errorsOf(
+		rules.Validate([]*rules.Rule{rule}),
+		checkSorts(fixtures),
+		checkKinds(rule, fixtures),
+		checkReads(rule, fixtures),
+		checkBare(rule, fixtures),
+	)
+}
+
+// checkFixture returns what is wrong with a rule by one fixture.
+func checkFixture(rule *rules.Rule, f *fixture) []error {
+	ev, err := f.judgeText(rule, f.text(f.inOrder()))
+	if err != nil {
+		// The other checks would say no more.
+		return []error{err}
+	}
+	return errorsOf(
+		f.want.compare(rule, ev),
+		checkFindings(rule, ev),
+		checkDeterministic(rule, f, ev),
+		checkFrozen(rule, f),
+		checkSparse(rule, f),
+	)
+}
+
+func errorsOf(all ...error) []error {
+	return slices.DeleteFunc(all, func(err error) bool { return err == nil })
+}
+
+// checkSorts demands a fixture with a finding and one without, and that no two
+// say the same of themselves.
+func checkSorts(fixtures []*fixture) error {
+	var errs []error
+	findings, clean := 0, 0
+	titles := map[string]string{}
+	for _, f := range fixtures {
+		if f.want.clean {
+			clean++
+		} else {
+			findings++
+		}
+		if other, ok := titles[f.want.title]; ok {
+			errs = append(errs, fmt.Errorf("fixtures %s and %s have the same title", other, f.name))
+		}
+		titles[f.want.title] = f.name
+	}
+	if findings == 0 {
+		errs = append(errs, errors.New("no fixture has a finding"))
+	}
+	if clean == 0 {
+		errs = append(errs, errors.New("no fixture is clean"))
+	}
+	return errors.Join(errs...)
+}
+
+// checkKinds demands an object of each declared kind somewhere in the fixtures.
+func checkKinds(rule *rules.Rule, fixtures []*fixture) error {
+	var errs []error
+	for _, kind := range rule.Needs {
+		if _, ok := exampleOf(kind, fixtures); !ok {
+			errs = append(errs, fmt.Errorf("no fixture has an object of %s, which the rule declares", kind))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkReads demands that the kinds the rule asks for over all fixtures are those
+// it declares. To ask for one that it does not declare panics.
+func checkReads(rule *rules.Rule, fixtures []*fixture) error {
+	asked := map[snapshot.Kind]bool{}
+	spied := *rule
+	spied.Run = func(in rules.Input) (rules.Result, error) {
+		defer func() {
+			for _, kind := range in.View.Asked() {
+				asked[kind] = true
+			}
+		}()
+		return rule.Run(in)
+	}
+	for _, f := range fixtures {
+		if _, err := f.judgeText(&spied, f.text(f.inOrder())); err != nil {
+			return fmt.Errorf("fixture %s: %w", f.name, err)
+		}
+	}
+	var errs []error
+	for _, kind := range rule.Needs {
+		if !asked[kind] {
+			errs = append(errs, fmt.Errorf("the rule declares %s and never asks for it", kind))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkFindings holds findings to what everybody who handles them relies on.
+func checkFindings(rule *rules.Rule, ev audit.Evaluation) error {
+	var errs []error
+	seen := map[string]bool{}
+	for _, f := range ev.Findings {
+		bad := func(what string) { errs = append(errs, fmt.Errorf("finding %s: %s", f.Subject, what)) }
+		if seen[f.ID] {
+			bad("two have this subject, which makes them one")
+		}
+		seen[f.ID] = true
+		if f.Subject.Kind != rule.Subject {
+			bad(fmt.Sprintf("its subject is a %s, the rule's are of kind %s", f.Subject.Kind, rule.Subject))
+		}
+		if f.Verdict == "" || f.Message == "" || f.Remedy == "" || len(f.Owners) == 0 || len(f.Objects) == 0 {
+			bad("it has no verdict, message, remedy, owner or object")
+		}
+		if text := f.Message + f.Cause + f.Remedy; strings.Contains(text, "  ") || strings.Contains(text, "%!") {
+			bad("its text is not well put together: " + text)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkDeterministic demands the same result whatever the order of the
+// manifests.
+func checkDeterministic(rule *rules.Rule, f *fixture, want audit.Evaluation) error {
+	for seed := range uint64(6) {
+		order := f.inOrder()
+		random := rand.New(rand.NewPCG(seed, 0))
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		got, err := f.judgeText(rule, f.text(order))
+		if err != nil {
+			return fmt.Errorf("with documents shuffled: %w", err)
+		}
+		if diff := diffEvaluations(want, got); diff != "" {
+			return fmt.Errorf("the result changes when documents are shuffled (seed %d):\n%s", seed, diff)
+		}
+	}
+	return nil
+}
+
+func diffEvaluations(a, b audit.Evaluation) string {
+	return cmp.Diff(a.Findings, b.Findings) + cmp.Diff(a.Advisories, b.Advisories) + cmp.Diff(a.Isolation, b.Isolation)
+}
+
+// checkFrozen demands that the rule leaves the snapshot as it was.
+func checkFrozen(rule *rules.Rule, f *fixture) error {
+	text := f.text(f.inOrder())
+	judged, err := f.read(rule, text)
+	if err != nil {
+		return err
+	}
+	fresh, err := f.read(rule, text)
+	if err != nil {
+		return err
+	}
+	if _, err := f.judge(rule, judged); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(judged, fresh) {
+		return errors.New("the rule changes the snapshot")
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+// Package rulestest is the harness that every rule is tested by.
+//
+// A rule has a folder of fixtures, testdata/rules/<name>/*.yaml. A fixture is a
+// header of comment lines and, behind it, the plain manifests of a small
+// cluster. The header says what the rule must make of them, and a rule that says
+// less or more fails:
+//
+//	# title: One sentence that says what the fixture is about.
+//	# finding: shop.example.com is contested <- Ingress team-a/shop, Ingress team-b/shop
+//	# severity: high
+//	# owners: team-a, team-b
+//	# says: the host came by a later edit
+//	# advisory: *.example.com covers pay.example.com
+//	# isolation: ns=team-a ingress=present egress=missing open=none
+//	# exposed: team-a Deployment/web egress no-policy
+//	# config: owners:
+//	# config:   fallback: platform
+//
+// A finding names its subject, its verdict and all of its objects, in any order.
+// Severity, owners and says belong to the finding above them and may be left out;
+// says is part of the message, the cause or the remedy, and may come several
+// times. An advisory line is part of exactly one advisory, subject and message,
+// and each advisory has its line. The rows of the isolation are all there, with
+// scope=... where there is one and exempt=yes where the config exempts; so are
+// the exposed workloads. A fixture without a finding says so with "# clean".
+//
+// Beside its verdicts a rule is held to what its contract promises: it is valid,
+// deterministic, leaves the snapshot alone, reads the kinds that it declares and
+// no others, and bears objects from which any optional field is missing.
+package rulestest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/eventuallytrue/audit/rules"
+)
+
+// Run holds a rule against its fixtures, each in a subtest of its name. The test
+// may run in any package of the module.
+func Run(t *testing.T, rule *rules.Rule) {
+	t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixtures, err := loadFixtures(filepath.Join(root, fixtureFolder, rule.Name), rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range checkSet(rule, fixtures) {
+		t.Error(err)
+	}
+	for _, f := range fixtures {
+		t.Run(f.name, func(t *testing.T) {
+			for _, err := range checkFixture(rule, f) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Catalogue holds the set of all rules together: it is valid, sorted by name, and
+// there is a folder of fixtures for each rule and a rule for each folder.
+func Catalogue(t *testing.T, set []*rules.Rule) {
+	t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, err := fixtureFolders(filepath.Join(root, fixtureFolder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range checkCatalogue(set, folders) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,139 @@
+package rulestest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// checkBare lets the rule judge objects of its kinds that have a name and nothing
+// else: each alone, and all together.
+func checkBare(rule *rules.Rule, fixtures []*fixture) error {
+	if len(fixtures) == 0 {
+		return nil
+	}
+	var errs []error
+	var all bytes.Buffer
+	for _, kind := range rule.Needs {
+		gvk, ok := exampleOf(kind, fixtures)
+		if !ok {
+			continue // checkKinds tells
+		}
+		for _, namespace := range []string{"", "bare"} {
+			text := bareObject(gvk, namespace)
+			all.Write(text)
+			if _, err := fixtures[0].judgeText(rule, text); err != nil {
+				errs = append(errs, fmt.Errorf("given nothing but %s: %w", text, err))
+			}
+		}
+	}
+	if _, err := fixtures[0].judgeText(rule, all.Bytes()); err != nil {
+		errs = append(errs, fmt.Errorf("given a bare object of each kind: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// exampleOf returns the type of some object of a kind in the fixtures.
+func exampleOf(kind snapshot.Kind, fixtures []*fixture) (schema.GroupVersionKind, bool) {
+	for _, f := range fixtures {
+		for _, d := range f.documents {
+			if kindOf(d.gvk) == kind {
+				return d.gvk, true
+			}
+		}
+	}
+	return schema.GroupVersionKind{}, false
+}
+
+func bareObject(gvk schema.GroupVersionKind, namespace string) []byte {
+	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	metadata := map[string]any{"name": "bare"}
+	if namespace != "" {
+		metadata["namespace"] = namespace
+	}
+	text, err := json.Marshal(map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata})
+	if err != nil {
+		panic(err) // a map of strings can always be written
+	}
+	return text
+}
+
+// checkSparse takes each optional field of each object away in turn, with all
+// that is below it, and then writes null in its place. Whatever the rule says
+// then, it must say something.
+func checkSparse(rule *rules.Rule, f *fixture) error {
+	objects := make([]any, len(f.documents))
+	texts := make([][]byte, len(f.documents))
+	for i, d := range f.documents {
+		texts[i] = d.json
+		if err := json.Unmarshal(d.json, &objects[i]); err != nil {
+			return fmt.Errorf("parse manifest %d: %w", i+1, err)
+		}
+	}
+	var errs []error
+	for i := range objects {
+		whole := texts[i]
+		thin(&objects[i], "", func(change string) {
+			var err error
+			if texts[i], err = json.Marshal(objects[i]); err == nil {
+				_, err = f.judgeText(rule, bytes.Join(texts, []byte("\n")))
+			}
+			if err != nil {
+				errs = append(errs, fmt.Errorf("with %s in the %s of document %d: %w", change, f.documents[i].gvk.Kind, i+1, err))
+			}
+		})
+		texts[i] = whole
+	}
+	// A rule that fails at one field mostly fails at its neighbours as well.
+	return errors.Join(errs[:min(len(errs), 3)]...)
+}
+
+// thin calls judge for each way to take one optional field from a value, or to
+// make it null, while the value is so changed.
+func thin(value *any, path string, judge func(change string)) {
+	switch v := (*value).(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			at, kept := path+"."+key, v[key]
+			if !required(at) {
+				delete(v, key)
+				judge("no " + at)
+				v[key] = nil
+				judge("null for " + at)
+			}
+			thin(&kept, at, func(change string) {
+				v[key] = kept
+				judge(change)
+			})
+			v[key] = kept
+		}
+	case []any:
+		for i, kept := range v {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			*value = slices.Delete(slices.Clone(v), i, i+1)
+			judge("no " + at)
+			*value = v
+			v[i] = nil
+			judge("null for " + at)
+			v[i] = kept
+			thin(&kept, at, func(change string) {
+				v[i] = kept
+				judge(change)
+			})
+			v[i] = kept
+		}
+	}
+}
+
+// required reports whether an object is none without the field at a path.
+func required(path string) bool {
+	return slices.Contains([]string{".apiVersion", ".kind", ".metadata", ".metadata.name"}, path)
+}
