@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/eventuallytrue/audit"
+
+// arrows are the rooms that each room may import. A room is a folder with those
+// in it, and the deepest that is named here counts.
+var arrows = map[string][]string{
+	"rules/snapshot":      {},
+	"rules":               {"rules/snapshot"},
+	"rules/rulestest":     {"rules", "rules/snapshot", "audit", "audit/config", "audit/manifests"},
+	"audit":               {"audit/config", "rules", "rules/snapshot"},
+	"audit/config":        {"rules", "rules/snapshot"},
+	"audit/ingest":        {"rules/snapshot"},
+	"audit/manifests":     {"audit", "audit/ingest", "rules/snapshot"},
+	"audit/kube":          {"audit", "audit/ingest", "rules/snapshot"},
+	"audit/kube/kubetest": {"audit/kube/kubetest"},
+	"notify":              {"notify", "audit", "rules", "rules/snapshot"},
+	"cmd": {
+		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/report", "rules", "rules/snapshot",
+	},
+}
+
+// pure are the rooms that import nothing from outside but this, and the standard
+// library.
+var pure = map[string][]string{
+	"rules/snapshot": {},
+	"rules":          {"golang.org/x/net/idna"},
+	"audit":          {},
+	"audit/config":   {"gopkg.in/yaml.v3"},
+}
+
+// onlyTests are packages that tests alone may import, and the commands that
+// run tests or demonstrations.
+var onlyTests = map[string][]string{
+	"rules/rulestest":     {},
+	"audit/kube/kubetest": {"audit/kube/kubetest/withcluster"},
+}
+
+// clients are what only the rooms that talk to an API server may depend on, by
+// however many steps.
+var (
+	clients     = []string{"k8s.io/client-go", "k8s.io/cli-runtime"}
+	clientRooms = []string{"cmd", "audit/kube"}
+)
+
+func TestArrows(t *testing.T) {
+	for _, p := range listPackages(t) {
+		room, ok := roomOf(p.name())
+		if !ok {
+			t.Errorf("package %s is in no room of the test", p.name())
+			continue
+		}
+		for _, imported := range p.Imports {
+			if !allowed(room, imported) {
+				t.Errorf("%s imports %s, which its room %s may not", p.name(), imported, room)
+			}
+		}
+	}
+}
+
+func TestOnlyTestsImportTestPackages(t *testing.T) {
+	for _, p := range listPackages(t) {
+		for tested, exceptions := range onlyTests {
+			if slices.Contains(p.Imports, modulePath+"/"+tested) && !slices.Contains(exceptions, p.name()) {
+				t.Errorf("%s imports %s, which is for tests", p.name(), tested)
+			}
+		}
+	}
+}
+
+func TestFewDependOnAClient(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if room, _ := roomOf(p.name()); slices.ContainsFunc(clientRooms, func(r string) bool { return within(room, r) }) {
+			continue
+		}
+		for _, dep := range p.Deps {
+			if slices.ContainsFunc(clients, func(c string) bool { return within(dep, c) }) {
+				t.Errorf("%s depends on %s", p.name(), dep)
+				break
+			}
+		}
+	}
+}
+
+// listed is a package as go list describes it, without its tests.
+type listed struct {
+	ImportPath, Name string
+	Imports, Deps    []string
+}
+
+// name is the path of the package within the module.
+func (p listed) name() string {
+	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, modulePath), "/"), ".")
+}
+
+// listPackages returns the packages of the module.
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,Imports,Deps", "./...")
+	cmd.Dir = moduleRoot
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		err := d.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+	if len(packages) < len(arrows)/2 {
+		t.Fatalf("go list found %d packages only", len(packages))
+	}
+	return packages
+}
+
+// roomOf returns the deepest room that a package is in.
+func roomOf(name string) (string, bool) {
+	room := ""
+	for _, r := range slices.Sorted(maps.Keys(arrows)) {
+		if within(name, r) && len(r) > len(room) {
+			room = r
+		}
+	}
+	return room, room != ""
+}
+
+func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
+
+// allowed reports whether a room may import a package.
+func allowed(room, imported string) bool {
+	if own, ok := strings.CutPrefix(imported, modulePath+"/"); ok {
+		return slices.Contains(arrows[room], own)
+	}
+	domain, _, _ := strings.Cut(imported, "/")
+	outside, strict := pure[room]
+	return !strict || !strings.Contains(domain, ".") || slices.Contains(outside, imported)
+}

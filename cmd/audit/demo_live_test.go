@@ -1,0 +1,30 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestDemo runs what `make demo` shows.
+func TestDemo(t *testing.T) {
+	c := control.Cluster(t)
+	audit, err := exec.LookPath("audit") // TestMain puts it on the PATH
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), moduleRoot+"/testdata/demo.sh", audit)
+	cmd.Env = append(os.Environ(), c.Env()...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("demo.sh: %v\n%s", err, &out)
+	}
+	for _, want := range []string{"18 findings", "Namespace tracking (Ingress): defeated", "clean as far as namespace tracking goes: ", "\ngone: default-deny-present-"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("nothing says %q:\n%s", want, &out)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/notify/report"
+)
+
+// TestLiveSweepSaysWhatManifestsSay applies the estate to a real API server and
+// holds the live sweep against the sweep of the manifests.
+func TestLiveSweepSaysWhatManifestsSay(t *testing.T) {
+	c := control.Cluster(t)
+	applyEstate(t, c)
+	for _, row := range []struct {
+		name string
+		args []string
+	}{
+		{"without config", nil},
+		{"with config", []string{"--config", estateConfig}},
+		{"in one namespace", []string{"-n", "campaigns"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			live := sweep(t, exitFindings, append(row.args, "--kubeconfig", c.Kubeconfig(kubetest.Admin))...)
+			manifests := sweep(t, exitFindings, append(row.args, "--from", estateDir)...)
+			compareReports(t, manifests, live)
+		})
+	}
+}
+
+// TestLiveSweepNamesTheContext since that is how people call a cluster.
+func TestLiveSweepNamesTheContext(t *testing.T) {
+	c := control.Cluster(t)
+	if r := sweep(t, 0, "--kubeconfig", c.Kubeconfig(kubetest.Admin)); r.Cluster != "kubetest" || !r.Complete {
+		t.Errorf("cluster %q, complete %t", r.Cluster, r.Complete)
+	}
+}
+
+// TestExportSaysWhatTheClusterSays runs the kubectl command of the help: a kind
+// that it left out would be judged as if there were no object of it.
+func TestExportSaysWhatTheClusterSays(t *testing.T) {
+	_, command, ok := strings.Cut(execute("--help").stdout, "\n  kubectl ")
+	command, _, piped := strings.Cut(command, " | audit --once --from -\n")
+	if !ok || !piped {
+		t.Fatal("the help has no kubectl command to pipe into audit")
+	}
+	c := control.Cluster(t)
+	applyEstate(t, c)
+	file := filepath.Join(t.TempDir(), "export.yaml")
+	if err := os.WriteFile(file, []byte(kubectl(t, c, strings.Fields(command)...)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	live := sweep(t, exitFindings, "--kubeconfig", c.Kubeconfig(kubetest.Admin))
+	compareReports(t, live, sweep(t, exitFindings, "--from", file))
+}
+
+// applyEstate applies the estate as a user does. What apply leaves out, the
+// status of the Job that has finished, is set after it.
+func applyEstate(t *testing.T, c *kubetest.Cluster) {
+	t.Helper()
+	kubectl(t, c, "apply", "--server-side", "-R", "-f", estateDir)
+	kubectl(t, c, "patch", "job", "ledger-migrate-19", "-n", "payments", "--subresource", "status", "--type", "merge", "-p", `{
+		"status": {
+			"startTime": "2026-04-14T20:00:12Z", "completionTime": "2026-04-14T20:03:55Z", "succeeded": 1,
+			"conditions": [
+				{"type": "SuccessCriteriaMet", "status": "True"},
+				{"type": "Complete", "status": "True"}
+			]
+		}
+	}`)
+}
+
+func kubectl(t *testing.T, c *kubetest.Cluster, args ...string) string {
+	t.Helper()
+	out, err := c.Kubectl(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// compareReports compares what two sweeps of the same objects say, but for the
+// times, which an API server sets itself.
+func compareReports(t *testing.T, want, got *report.Report) {
+	t.Helper()
+	for _, part := range []struct {
+		name      string
+		want, got any
+	}{
+		{"complete", want.Complete, got.Complete},
+		{"rules", want.Rules, got.Rules},
+		{"kinds", want.Kinds, got.Kinds},
+		{"findings", findings(want), findings(got)},
+		{"advisories", advisories(want), advisories(got)},
+		{"isolation", want.Isolation, got.Isolation},
+	} {
+		if diff := cmp.Diff(part.want, part.got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", part.name, diff)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eventuallytrue/audit/notify/report"
+)
+
+// update makes the tests write what they would otherwise compare: the generated
+// parts of the README and what scripts hold output against.
+var update = flag.Bool("update", false, "write what is generated instead of comparing it")
+
+// The folders that tests read from.
+const (
+	moduleRoot = "../.."
+	estateDir  = moduleRoot + "/testdata/estate"
+)
+
+// outcome is what one run of the program left behind.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// execute runs the program in this process, with nothing on its standard input.
+func execute(args ...string) outcome {
+	var out, errs bytes.Buffer
+	code := run(command{
+		args: args, in: strings.NewReader(""), out: &out, err: &errs,
+		getenv: func(string) string { return "" }, now: func() time.Time { return today },
+	})
+	return outcome{code, out.String(), errs.String()}
+}
+
+// spawn runs the program as a process of its own, which nothing can disturb that
+// tests do side by side.
+func spawn(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return launch(t, args...)()
+}
+
+// launch starts the program as a process and returns what waits for its end.
+func launch(t *testing.T, args ...string) (wait func() outcome) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, "audit", args...) // TestMain puts it on the PATH
+	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	wait = sync.OnceValue(func() outcome {
+		defer cancel()
+		_ = cmd.Wait() // the exit code tells all that matters
+		return outcome{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	})
+	t.Cleanup(func() { cancel(); wait() })
+	return wait
+}
+
+// sweep runs a sweep, which must end with the code and say nothing on the
+// standard error, and returns its report.
+func sweep(t *testing.T, code int, args ...string) *report.Report {
+	t.Helper()
+	got := execute(append([]string{"--once", "-o", "json"}, args...)...)
+	if got.code != code || got.stderr != "" {
+		t.Fatalf("audit %s: exit %d, want %d; standard error:\n%s\nstandard output:\n%s",
+			strings.Join(args, " "), got.code, code, got.stderr, got.stdout)
+	}
+	return decode(t, got.stdout)
+}
+
+// decode reads a report in JSON, of which every field must be in the contract.
+func decode(t *testing.T, text string) *report.Report {
+	t.Helper()
+	var r report.Report
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		t.Fatalf("decode report: %v\n%s", err, text)
+	}
+	if r.APIVersion != report.APIVersion || r.Kind != report.Kind {
+		t.Fatalf("document is a %s %s", r.APIVersion, r.Kind)
+	}
+	return &r
+}
+
+// buildAudit builds the program as users get it and returns its path.
+func buildAudit(t *testing.T) string {
+	t.Helper()
+	path := t.TempDir() + "/audit"
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}

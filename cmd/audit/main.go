@@ -1,0 +1,18 @@
+// Command audit sweeps a Kubernetes cluster for broken cross-object invariants.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(run(command{
+		args: os.Args[1:], in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		getenv: os.Getenv, now: time.Now, signals: signals,
+	}))
+}

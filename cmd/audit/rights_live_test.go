@@ -1,0 +1,163 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/notify/report"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+const readOnlyRole = moduleRoot + "/charts/read-only.yaml"
+
+func TestReadOnlyRoleSuffices(t *testing.T) {
+	c := control.Cluster(t)
+	applyEstate(t, c)
+	kubectl(t, c, "apply", "-f", readOnlyRole)
+	kubectl(t, c, "create", "clusterrolebinding", "audit-read-only", "--clusterrole", "audit-read-only", "--user", kubetest.Guest)
+	awaitSweep(t, c)
+	want := sweep(t, exitFindings, "--kubeconfig", c.Kubeconfig(kubetest.Admin))
+	got := sweep(t, exitFindings, "--kubeconfig", c.Kubeconfig(kubetest.Guest))
+	compareReports(t, want, got)
+	if !got.Complete || len(got.Findings) == 0 {
+		t.Errorf("complete: %t, findings: %d", got.Complete, len(got.Findings))
+	}
+}
+
+// awaitSweep waits, but not for ever, until the guest's sweep is complete: the
+// API server goes by new rights a moment after they are stored.
+func awaitSweep(t *testing.T, c *kubetest.Cluster) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if execute("--once", "--kubeconfig", c.Kubeconfig(kubetest.Guest)).code != exitIncomplete {
+			return
+		}
+	}
+}
+
+// TestReadOnlyRoleOnlyLists what rules need, and never what may hold a secret.
+func TestReadOnlyRoleOnlyLists(t *testing.T) {
+	var listed []snapshot.Kind
+	for _, rule := range rights(t) {
+		if !slices.Equal(rule.Verbs, []string{"list"}) || len(rule.ResourceNames)+len(rule.NonResourceURLs) > 0 {
+			t.Errorf("%v is more or less than to list", rule)
+		}
+		listed = append(listed, kindsOf(rule)...)
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(audit.Needs(rules.All()), listed); diff != "" {
+		t.Errorf("kinds (-needed +listed):\n%s", diff)
+	}
+}
+
+// TestReadOnlyRoleHasNoRightTooMany takes away one kind after the other: each is
+// missed, and by the rules that need it alone.
+func TestReadOnlyRoleHasNoRightTooMany(t *testing.T) {
+	for _, kind := range audit.Needs(rules.All()) {
+		t.Run(string(kind), func(t *testing.T) {
+			c := control.Cluster(t)
+			allow(t, c, without(rights(t), kind)...)
+			r := sweep(t, exitIncomplete, "--kubeconfig", c.Kubeconfig(kubetest.Guest))
+			if r.Complete {
+				t.Error("the report calls itself complete")
+			}
+			checkUnread(t, r, kind)
+			checkSkipped(t, r, kind)
+		})
+	}
+}
+
+func checkUnread(t *testing.T, r *report.Report, kind snapshot.Kind) {
+	t.Helper()
+	for _, k := range r.Kinds {
+		want := "listed"
+		if snapshot.Kind(kindName(k)) == kind {
+			want = "forbidden"
+		}
+		if k.Status != want || (k.Error != "") != (want == "forbidden") {
+			t.Errorf("%s is %s (%s), want %s", kindName(k), k.Status, k.Error, want)
+		}
+	}
+}
+
+func checkSkipped(t *testing.T, r *report.Report, kind snapshot.Kind) {
+	t.Helper()
+	var want, got []string
+	for _, rule := range rules.All() {
+		if slices.Contains(rule.Needs, kind) {
+			want = append(want, rule.Name)
+		}
+	}
+	for _, o := range r.Rules {
+		if o.Status == "skipped" && strings.Contains(o.Reason, string(kind)+" forbidden") {
+			got = append(got, o.Name)
+		} else if o.Status != "ran" {
+			t.Errorf("rule %s %s: %s", o.Name, o.Status, o.Reason)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("skipped rules (-want +got):\n%s", diff)
+	}
+}
+
+// rights returns the rules of the ClusterRole in charts.
+func rights(t *testing.T) []rbacv1.PolicyRule {
+	t.Helper()
+	data, err := os.ReadFile(readOnlyRole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var role rbacv1.ClusterRole
+	if err := yaml.UnmarshalStrict(data, &role); err != nil {
+		t.Fatal(err)
+	}
+	return role.Rules
+}
+
+// without returns the rules less the right to list one kind.
+func without(list []rbacv1.PolicyRule, kind snapshot.Kind) []rbacv1.PolicyRule {
+	var out []rbacv1.PolicyRule
+	for _, rule := range list {
+		if rule.APIGroups[0] == kind.Group() {
+			rule.Resources = slices.DeleteFunc(slices.Clone(rule.Resources), func(r string) bool { return r == kind.Resource() })
+		}
+		if len(rule.Resources) > 0 {
+			out = append(out, rule)
+		}
+	}
+	return out
+}
+
+func allow(t *testing.T, c *kubetest.Cluster, list ...rbacv1.PolicyRule) {
+	t.Helper()
+	if err := c.Allow(t.Context(), kubetest.Guest, list...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func kindsOf(rule rbacv1.PolicyRule) []snapshot.Kind {
+	var kinds []snapshot.Kind
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			kinds = append(kinds, snapshot.Kind(kindName(report.KindRead{Group: group, Resource: resource})))
+		}
+	}
+	return kinds
+}
+
+func kindName(k report.KindRead) string {
+	if k.Group == "" {
+		return k.Resource
+	}
+	return k.Resource + "." + k.Group
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/eventuallytrue/audit/rules"
+)
+
+func newRules(c command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rules [NAME]",
+		Short: "Tell what is checked and why",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listRules(c.out)
+			}
+			set, err := selectRules(args)
+			if err != nil {
+				return err
+			}
+			return describeRule(c.out, set[0])
+		},
+	}
+}
+
+func listRules(w io.Writer) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "NAME\tSEVERITY\tWHAT MUST HOLD")
+	for _, r := range rules.All() {
+		fmt.Fprintf(tab, "%s\t%s\t%s\n", r.Name, r.Severity, r.Title())
+	}
+	return tab.Flush()
+}
+
+func describeRule(w io.Writer, r *rules.Rule) error {
+	var needs, settings []string
+	for _, k := range r.Needs {
+		needs = append(needs, string(k))
+	}
+	settings = append(settings, "enabled", "severity")
+	for _, s := range r.Settings {
+		settings = append(settings, string(s))
+	}
+	_, err := fmt.Fprintf(w, "%s (%s): %s\n\n%s\n\nReads: %s\nSettings: %s\n", r.Name, r.Severity, r.Title(), r.Text(),
+		strings.Join(needs, ", "), strings.Join(settings, ", "))
+	return err
+}
+
+// selectRules returns the rules of the given names, in the order of All; all of
+// them where no name is given.
+func selectRules(names []string) ([]*rules.Rule, error) {
+	all := rules.All()
+	if len(names) == 0 {
+		return all, nil
+	}
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	var set []*rules.Rule
+	var known []string
+	for _, r := range all {
+		known = append(known, r.Name)
+		if wanted[r.Name] {
+			set = append(set, r)
+			delete(wanted, r.Name)
+		}
+	}
+	for _, name := range names {
+		if wanted[name] {
+			return nil, fmt.Errorf("there is no rule %q; the rules are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return set, nil
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// stamp is the version that a release build sets with -ldflags -X.
+var stamp string
+
+func newVersion(c command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(c.out, "audit %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// version returns the version stamped into the binary, or the one that the
+// module was fetched at, or "devel".
+func version() string {
+	if stamp != "" {
+		return stamp
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
