@@ -1,0 +1,67 @@
+# make help lists the targets. Everything here needs Go, make and a POSIX shell
+# and nothing else; what tests need beyond that, they build.
+
+GO      ?= go
+BIN     ?= bin
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+# Versions of the tools that check the code.
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFUMPT     = mvdan.cc/gofumpt@v0.12.0
+
+export CGO_ENABLED ?= 0
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build the command into bin/
+	$(GO) build -trimpath -ldflags "-s -w -X main.stamp=$(VERSION)" -o $(BIN)/audit ./cmd/audit
+
+.PHONY: tools
+tools: ## build etcd, kube-apiserver and kubectl into a cache outside the tree
+	@testdata/cluster/build.sh
+
+# The race detector needs cgo, so a C compiler; without one the tests run
+# without it and say so.
+RACE = $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race,)
+
+.PHONY: test
+test: tools ## run every test, those against a real API server too
+	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
+	CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) ./...
+
+.PHONY: test-unit
+test-unit: ## run the tests that need no API server
+	$(GO) test -short ./...
+
+.PHONY: lint
+lint: ## vet, staticcheck and formatting
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	@unformatted="$$($(GO) run $(GOFUMPT) -l .)"; \
+	 if [ -n "$$unformatted" ]; then echo "make fmt would change:"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: fmt
+fmt: ## format the code
+	$(GO) run $(GOFUMPT) -w .
+
+.PHONY: generate
+generate: ## write the parts of the README that come from the code
+	$(GO) test ./cmd/audit -run '^TestREADME' -update
+
+.PHONY: demo
+demo: tools ## sweep the sample estate in a real control plane, mend a fault, sweep again
+	@$(GO) build -o $(BIN)/audit ./cmd/audit
+	@$(GO) run ./audit/kube/kubetest/withcluster -- testdata/demo.sh $(BIN)/audit
+
+.PHONY: image
+image: ## build the container image with docker, podman or buildah
+	@builder="$$(command -v docker || command -v podman || command -v buildah)" || \
+		{ echo "make image: no docker, podman or buildah here" >&2; exit 1; }; \
+	"$$builder" build --build-arg VERSION=$(VERSION) -t audit:$(VERSION) .
+
+.PHONY: clean
+clean: ## remove what build made in the tree
+	rm -rf $(BIN)
