@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -24,6 +25,9 @@ func coversAll(selectors []snapshot.Selector, always ...string) bool {
 			return true
 		}
 	}
+	if !slices.ContainsFunc(selectors, func(s snapshot.Selector) bool { return matchesBlank(s, always) }) {
+		return false
+	}
 	// The shortest selectors leave the least choice, so they come first.
 	sorted := slices.Clone(selectors)
 	slices.SortStableFunc(sorted, func(a, b snapshot.Selector) int { return len(a) - len(b) })
@@ -34,12 +38,24 @@ func coversAll(selectors []snapshot.Selector, always ...string) bool {
 	return len(selectors) > 0 && !search.gap(0) && search.budget > 0
 }
 
+// matchesBlank reports whether a selector may match what has no labels but those
+// that every object carries, with values that nobody names. Selectors that cover
+// everything have such a one among them, and most lists have none, which is quickly
+// seen.
+func matchesBlank(s snapshot.Selector, always []string) bool {
+	return !slices.ContainsFunc(s, func(r snapshot.Requirement) bool {
+		return r.Positive() && !(r.Op == snapshot.Exists && slices.Contains(always, r.Key))
+	})
+}
+
 // domain is what one label may still be.
 type domain struct {
 	absent  bool     // it must be absent
 	present bool     // it must be present
 	only    []string // if not nil: present with one of these
-	not     []string // not one of these
+	// holds are positive requirements that it meets, and fails are those that it
+	// does not meet, be it for want of the label.
+	holds, fails []snapshot.Requirement
 }
 
 type gapSearch struct {
@@ -73,34 +89,71 @@ func (g *gapSearch) gap(i int) bool {
 }
 
 // breaking narrows the domain so that the requirement does not hold, and reports
-// whether anything is left of it.
+// whether anything may be left of it.
 func (d domain) breaking(r snapshot.Requirement) (domain, bool) {
-	switch r.Op {
-	case snapshot.In:
-		d.not = append(slices.Clone(d.not), r.Values...)
-	case snapshot.NotIn:
-		d.present = true
-		if d.only == nil {
-			d.only = r.Values
-		} else {
-			d.only = intersect(d.only, r.Values)
-		}
-	case snapshot.Exists:
+	switch {
+	case r.Op == snapshot.Exists:
 		d.absent = true
-	case snapshot.DoesNotExist:
+	case r.Positive():
+		d.fails = append(slices.Clone(d.fails), r)
+	default:
 		d.present = true
+		switch r = r.Not(); r.Op {
+		case snapshot.Exists:
+		case snapshot.In:
+			if d.only == nil {
+				d.only = r.Values
+			} else {
+				d.only = intersect(d.only, r.Values)
+			}
+		default:
+			d.holds = append(slices.Clone(d.holds), r)
+		}
 	}
 	return d, d.possible()
 }
 
+// possible reports whether the label can be anything at all. It says no only
+// where that is certain: else a gap would be overlooked, and what leaves pods
+// out be taken for complete.
 func (d domain) possible() bool {
-	if d.absent {
+	switch {
+	case d.absent:
 		return !d.present
-	}
-	if d.only == nil {
+	case d.only != nil:
+		return slices.ContainsFunc(d.only, d.admits)
+	case !d.present:
 		return true
 	}
-	return slices.ContainsFunc(d.only, func(v string) bool { return !slices.Contains(d.not, v) })
+	// There are more values than anybody could list, so only requirements that
+	// exclude each other leave none.
+	return !slices.ContainsFunc(d.fails, func(fails snapshot.Requirement) bool {
+		return slices.ContainsFunc(d.holds, func(holds snapshot.Requirement) bool { return implies(holds, fails) })
+	})
+}
+
+// admits reports whether the label may have the value.
+func (d domain) admits(value string) bool {
+	holds := func(r snapshot.Requirement) bool { return r.Holds(value, true) }
+	return !slices.ContainsFunc(d.fails, holds) &&
+		!slices.ContainsFunc(d.holds, func(r snapshot.Requirement) bool { return !holds(r) })
+}
+
+// implies reports whether every value that meets one requirement on a part of
+// the value certainly meets the other, too.
+func implies(a, b snapshot.Requirement) bool {
+	if len(a.Values) != 1 || len(b.Values) != 1 {
+		return false
+	}
+	switch part, of := b.Values[0], a.Values[0]; b.Op {
+	case snapshot.Contains:
+		return strings.Contains(of, part)
+	case snapshot.HasPrefix:
+		return a.Op == snapshot.HasPrefix && strings.HasPrefix(of, part)
+	case snapshot.HasSuffix:
+		return a.Op == snapshot.HasSuffix && strings.HasSuffix(of, part)
+	}
+	return false
 }
 
 // intersect returns the strings in both, never nil.

@@ -31,8 +31,8 @@ network, which no policy isolates. A NetworkPolicy is enforced by the network
 plugin; that it exists proves no more than that it was asked for.`,
 		Severity: High,
 		Subject:  SubjectNamespace,
-		Needs: slices.Sorted(slices.Values(append(snapshot.WorkloadKinds(),
-			snapshot.Namespaces, snapshot.NetworkPolicies, snapshot.Pods))),
+		Needs: slices.Sorted(slices.Values(slices.Concat(snapshot.WorkloadKinds(), snapshot.PolicyKinds(),
+			[]snapshot.Kind{snapshot.Namespaces, snapshot.Pods}))),
 		Settings: []Setting{SettingDirections, SettingExemptNamespaces},
 		Run:      runDefaultDenyPresent,
 	}
@@ -43,14 +43,21 @@ func runDefaultDenyPresent(in Input) (Result, error) {
 	for _, n := range judgeNamespaces(in.View) {
 		exempt := in.Exempt(n.meta.Name)
 		res.Isolation = append(res.Isolation, n.row(exempt))
+		for _, d := range snapshot.Directions() {
+			if exempt || !slices.Contains(in.Directions, d) {
+				res.Waived = append(res.Waived, n.subject(d))
+			}
+		}
 		if exempt {
 			continue
 		}
 		owner := in.Owner(n.meta)
 		res.Advisories = append(res.Advisories, n.advisories(owner)...)
 		for _, d := range in.Directions {
-			v, ok := n.violation(d, owner, in.Owner)
+			v, ok := n.violation(d, owner, in)
 			switch {
+			case len(n.unmodelled) > 0:
+				res.Unjudged = append(res.Unjudged, n.subject(d))
 			case !ok:
 			case n.workloads == 0:
 				res.Advisories = append(res.Advisories, withoutWorkloads(v))
@@ -68,13 +75,11 @@ func runDefaultDenyPresent(in Input) (Result, error) {
 // sorted by name.
 func judgeNamespaces(v *snapshot.View) []*namespaceDenial {
 	workloads := liveWorkloads(v)
-	policies := map[string][]*snapshot.Policy{}
-	for p := range v.NetworkPolicies() {
-		policies[p.Namespace] = append(policies[p.Namespace], p)
-	}
-	metas, terminating := map[string]*snapshot.Meta{}, map[string]bool{}
+	policies := newPolicyIndex(v)
+	off := unenforced(v)
+	metas := map[string]*snapshot.Meta{}
 	for ns := range v.Namespaces() {
-		metas[ns.Name], terminating[ns.Name] = &ns.Meta, ns.Terminating
+		metas[ns.Name] = &ns.Meta
 	}
 	// Manifests may leave the Namespace to somebody else.
 	missing := func(name string) {
@@ -85,19 +90,50 @@ func judgeNamespaces(v *snapshot.View) []*namespaceDenial {
 	for name := range workloads {
 		missing(name)
 	}
-	for name := range policies {
+	for name := range policies.own {
 		missing(name)
+	}
+	unmodelled := map[string][]string{}
+	for u := range v.Unmodelled() {
+		unmodelled[u.Namespace] = append(unmodelled[u.Namespace], string(u.Kind))
 	}
 	var out []*namespaceDenial
 	for _, name := range slices.Sorted(maps.Keys(metas)) {
-		out = append(out, judgeNamespace(metas[name], terminating[name], policies[name], workloads[name]))
+		var labels snapshot.Labels
+		terminating := false
+		if ns := v.Namespace(name); ns != nil {
+			labels, terminating = ns.Labels, ns.Terminating
+		}
+		n := judgeNamespace(metas[name], off, policies.in(name, labels), workloads[name])
+		n.terminating = terminating
+		// Some may be about any namespace.
+		n.unmodelled = slices.Concat(unmodelled[""], unmodelled[name])
+		slices.Sort(n.unmodelled)
+		n.unmodelled = slices.Compact(n.unmodelled)
+		out = append(out, n)
 	}
 	return out
+}
+
+// unenforced returns what switches the enforcement of policies off, or nil.
+func unenforced(v *snapshot.View) *snapshot.Enforcement {
+	for e := range v.Enforcements() {
+		return e
+	}
+	return nil
 }
 
 // advisories returns what is worth a line whatever the verdict.
 func (n *namespaceDenial) advisories(owner Owner) []Advisory {
 	var out []Advisory
+	if len(n.unmodelled) > 0 {
+		out = append(out, Advisory{
+			Subject: Subject{Kind: SubjectNamespace, Name: n.meta.Name, Detail: "not evaluated"},
+			Owners:  []Owner{owner},
+			Message: "whether traffic is denied by default was not evaluated: there are policies of kinds that are not understood: " +
+				strings.Join(n.unmodelled, ", "),
+		})
+	}
 	if len(n.host) > 0 {
 		a := Advisory{
 			Subject: Subject{Kind: SubjectNamespace, Name: n.meta.Name, Detail: "host network"},

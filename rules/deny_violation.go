@@ -10,23 +10,31 @@ import (
 
 // violation returns what is wrong with a direction of the namespace, and whether
 // anything is.
-func (n *namespaceDenial) violation(d snapshot.Direction, owner Owner, ownerOf func(*snapshot.Meta) Owner) (Violation, bool) {
+func (n *namespaceDenial) violation(d snapshot.Direction, owner Owner, in Input) (Violation, bool) {
 	v := Violation{
-		Subject: Subject{Kind: SubjectNamespace, Name: n.meta.Name, Detail: d.String()},
+		Subject: n.subject(d),
 		Owners:  []Owner{owner},
 	}
 	defeats := n.defeats(d)
 	switch {
-	case !n.denials[d].present:
+	case n.denials[d].word() == Missing:
 		n.missing(&v, d)
+	case n.denials[d].word() == Partial:
+		n.partial(&v, d)
+	case n.off != nil:
+		n.unenforced(&v, d)
 	case len(defeats) > 0:
 		n.defeated(&v, d, defeats)
 	default:
 		return Violation{}, false
 	}
-	v.Objects = n.objects(d, ownerOf)
-	v.Cause = arrivals("exposed", n.exposedObjects(d, ownerOf))
+	v.Objects = n.objects(d, in.Owner)
+	v.Cause = n.denyCause(&v, d, in.before(n.meta.Name, d), n.exposedObjects(d, in.Owner))
 	return v, true
+}
+
+func (n *namespaceDenial) subject(d snapshot.Direction) Subject {
+	return Subject{Kind: SubjectNamespace, Name: n.meta.Name, Detail: d.String()}
 }
 
 // exposedObjects are the exposed workloads that a policy could isolate.
@@ -40,16 +48,25 @@ func (n *namespaceDenial) exposedObjects(d snapshot.Direction, ownerOf func(*sna
 	return out
 }
 
-// objects are the exposed workloads and the policies that open them; the
-// Namespace itself where there are none.
+// objects are the exposed workloads and what opens them, be it policies or the
+// setting that switches all of them off; the Namespace itself where there are
+// none.
 func (n *namespaceDenial) objects(d snapshot.Direction, ownerOf func(*snapshot.Meta) Owner) []Object {
 	out := n.exposedObjects(d, ownerOf)
 	for _, o := range n.denials[d].openers {
+		// The parts of an object are one object.
+		named := slices.ContainsFunc(out, func(named Object) bool { return named.Ref == o.policy.Ref() })
+		if named || n.off != nil {
+			continue
+		}
 		admits := "admits "
 		if !o.alone {
 			admits = "together with others admits "
 		}
 		out = append(out, objectOf(&o.policy.Meta, ownerOf(&o.policy.Meta), reasonOf(o.scope), admits+describeScope(o.scope)))
+	}
+	if n.off != nil {
+		out = append(out, objectOf(&n.off.Meta, ownerOf(&n.off.Meta), reasonNotEnforced, "sets "+n.off.Off))
 	}
 	if len(out) == 0 {
 		out = append(out, objectOf(n.meta, ownerOf(n.meta), string(Missing), ""))
@@ -63,9 +80,9 @@ func (n *namespaceDenial) missing(v *Violation, d snapshot.Direction) {
 	word := strings.ToLower(d.String())
 	exposed := n.countExposed(d)
 	switch {
-	case len(n.denials[d].governing) == 0 && n.denials[d].invalid > 0:
+	case len(n.denials[d].policies) == 0 && n.denials[d].invalid > 0:
 		v.Message = fmt.Sprintf("No valid policy denies %s in namespace %s: those there are cannot be in force.", word, n.meta.Name)
-	case len(n.denials[d].governing) == 0:
+	case len(n.denials[d].policies) == 0:
 		v.Message = fmt.Sprintf("No policy denies %s in namespace %s.", word, n.meta.Name)
 	default:
 		v.Message = fmt.Sprintf("The policies of namespace %s do not deny %s to every pod: %s.",
@@ -82,16 +99,45 @@ func (n *namespaceDenial) missing(v *Violation, d snapshot.Direction) {
 		"the policy is not there.", d)
 }
 
-// governed says what the policies that govern a direction do instead.
+// governed says what the policies that bear on a direction do instead.
 func (n *namespaceDenial) governed(d snapshot.Direction) string {
-	var parts []string
-	if narrow := len(n.denials[d].governing) - n.denials[d].allowAll; narrow > 0 {
-		parts = append(parts, fmt.Sprintf("%s only some pods", does(narrow, "policy", "select")))
+	narrow, all, other := 0, 0, 0
+	for _, e := range n.denials[d].effects {
+		switch {
+		case e.byRule == scopeAll:
+			all++
+		case e.denies[cluster] || e.denies[world]:
+			narrow++
+		default:
+			other++
+		}
 	}
-	if all := n.denials[d].allowAll; all > 0 {
-		parts = append(parts, fmt.Sprintf("%s everything", does(all, "policy", "admit")))
+	var parts []string
+	if narrow > 0 {
+		parts = append(parts, does(narrow, "policy", "select")+" only some pods")
+	}
+	if all > 0 {
+		parts = append(parts, does(all, "policy", "admit")+" everything")
+	}
+	if other > 0 {
+		parts = append(parts, does(other, "policy", "leave")+" the rest to others")
 	}
 	return strings.Join(parts, ", ")
+}
+
+func (n *namespaceDenial) partial(v *Violation, d snapshot.Direction) {
+	v.Verdict = string(Partial)
+	word := strings.ToLower(d.String())
+	v.Message = fmt.Sprintf("In namespace %s only the pods of the cluster are denied %s: the addresses outside are not.",
+		n.meta.Name, word)
+	if exposed := n.countExposed(d); exposed > 0 {
+		v.Message += " " + openOf(exposed, n.workloads)
+	}
+	v.Lighter = 1
+	v.Remedy = fmt.Sprintf("Add a NetworkPolicy with an empty podSelector and policyTypes [%s].", d)
+	if d == snapshot.Inward {
+		v.Remedy += " Cluster-wide policies of this kind cannot name the outside as a peer of that direction."
+	}
 }
 
 // openOf says how many of the workloads are open.
@@ -148,6 +194,13 @@ func (f defeat) lighter(d snapshot.Direction) uint8 {
 	return steps
 }
 
+func (n *namespaceDenial) unenforced(v *Violation, d snapshot.Direction) {
+	v.Verdict = "defeated"
+	v.Message = fmt.Sprintf("%s is denied by default in namespace %s, but the network plugin enforces no policy: %s sets %q.",
+		d, n.meta.Name, n.off.Ref(), n.off.Off)
+	v.Remedy = "Have the network plugin enforce policies again. No policy of this namespace can help until then."
+}
+
 func (n *namespaceDenial) countExposed(d snapshot.Direction) int {
 	count := 0
 	for _, e := range n.exposed[d] {
@@ -166,6 +219,10 @@ func describeReason(reason string) string {
 		return "no policy selects it"
 	case reasonInvalidPolicy:
 		return "no valid policy selects it"
+	case reasonWorldNotDenied:
+		return "open to the addresses outside the cluster, which nothing denies"
+	case reasonNotEnforced:
+		return "the network plugin is told to enforce nothing"
 	}
 	return "open to " + describeScope(scopeOf(reason))
 }

@@ -11,6 +11,9 @@ type Isolation struct {
 	Scope     string // all, world, cluster, tcp: how far open; empty if none
 	Exempt    bool   // exempted by the config
 	Exposed   []Exposed
+	// NotEvaluated are the kinds of policies that nothing here understands and
+	// that may be about the namespace: what stands in the row leaves them out.
+	NotEvaluated []string
 }
 
 // Denial says whether traffic in one direction is denied by default.

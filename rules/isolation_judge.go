@@ -12,10 +12,12 @@ import (
 type namespaceDenial struct {
 	meta        *snapshot.Meta // of the Namespace; made up where manifests hold none
 	terminating bool
+	off         *snapshot.Enforcement // what switches all policies off, or nil
 	denials     [2]*denial
 	exposed     [2][]exposure // in the order of the workloads
 	workloads   int           // live ones that a policy can isolate
 	host        []*workload   // those in the host's network
+	unmodelled  []string      // kinds of policies that were not judged
 }
 
 // exposure is a workload that is open in one direction.
@@ -24,9 +26,10 @@ type exposure struct {
 	reason   string
 }
 
-// judgeNamespace judges one namespace by its policies and live workloads.
-func judgeNamespace(meta *snapshot.Meta, terminating bool, policies []*snapshot.Policy, workloads []*workload) *namespaceDenial {
-	n := &namespaceDenial{meta: meta, terminating: terminating}
+// judgeNamespace judges one namespace by its policies, what switches them off, if
+// anything does, and its live workloads.
+func judgeNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, policies []part, workloads []*workload) *namespaceDenial {
+	n := &namespaceDenial{meta: meta, off: off}
 	for _, w := range workloads {
 		if w.host {
 			n.host = append(n.host, w)
@@ -36,6 +39,7 @@ func judgeNamespace(meta *snapshot.Meta, terminating bool, policies []*snapshot.
 	}
 	for _, d := range snapshot.Directions() {
 		n.denials[d] = judgeDenial(policies, d)
+		n.denials[d].enforce(off == nil)
 		for _, w := range workloads {
 			if reason := n.denials[d].workloadReason(w); reason != "" {
 				n.exposed[d] = append(n.exposed[d], exposure{w, reason})
@@ -63,8 +67,8 @@ func (n *denial) workloadReason(w *workload) string {
 // rank orders reasons from isolated to open without any policy.
 func rank(reason string) int {
 	return slices.Index([]string{
-		"", reasonAllowAllTCP, reasonAllowCluster, reasonAllowWorld, reasonAllowAll,
-		reasonNotSelected, reasonInvalidPolicy, reasonNoPolicy, reasonHostNetwork,
+		"", reasonAllowAllTCP, reasonAllowCluster, reasonAllowWorld, reasonWorldNotDenied, reasonAllowAll,
+		reasonNotSelected, reasonInvalidPolicy, reasonNoPolicy, reasonNotEnforced, reasonHostNetwork,
 	}, reason)
 }
 
@@ -86,7 +90,7 @@ func (n *namespaceDenial) defeats(d snapshot.Direction) []defeat {
 		met := n.denials[d].open == s
 		everyPod = everyPod || met
 		for _, e := range n.exposed[d] {
-			if scopeOf(e.reason) == s {
+			if n.opened(d, e.reason) == s {
 				open++
 				met = true
 			}
@@ -98,6 +102,22 @@ func (n *namespaceDenial) defeats(d snapshot.Direction) []defeat {
 	return out
 }
 
+// opened returns how far a workload is open in spite of a deny. Where every pod is
+// denied and it is open all the same without a rule that says so, what denies is
+// passed by.
+func (n *namespaceDenial) opened(d snapshot.Direction, reason string) scope {
+	s := scopeOf(reason)
+	switch {
+	case s != "" || n.denials[d].word() != Present:
+		return s
+	case reason == reasonWorldNotDenied:
+		return scopeWorld
+	case reason == reasonHostNetwork || reason == reasonNotEnforced:
+		return ""
+	}
+	return scopeAll
+}
+
 // row returns the namespace's row of the report.
 func (n *namespaceDenial) row(exempt bool) Isolation {
 	row := Isolation{
@@ -107,6 +127,8 @@ func (n *namespaceDenial) row(exempt bool) Isolation {
 		Egress:    n.denials[snapshot.Outward].word(),
 		Exempt:    exempt,
 		Exposed:   n.exposedRows(),
+
+		NotEvaluated: n.unmodelled,
 	}
 	var widest scope
 	var whole [2]bool
@@ -132,14 +154,6 @@ func (n *namespaceDenial) row(exempt bool) Isolation {
 		row.Open = "none"
 	}
 	return row
-}
-
-// word returns the denial as the report spells it.
-func (n *denial) word() Denial {
-	if n.present {
-		return Present
-	}
-	return Missing
 }
 
 // exposedRows returns the exposed workloads sorted by kind, name and direction;

@@ -34,7 +34,11 @@ func runOwnerKnown(in Input) (Result, error) {
 	var res Result
 	byNamespace := liveWorkloads(in.View)
 	for _, name := range slices.Sorted(maps.Keys(byNamespace)) {
-		if ns := in.View.Namespace(name); in.Exempt(name) || ns != nil && ns.Terminating {
+		if in.Exempt(name) {
+			res.Waived = append(res.Waived, Subject{Kind: SubjectNamespace, Name: name})
+			continue
+		}
+		if ns := in.View.Namespace(name); ns != nil && ns.Terminating {
 			continue
 		}
 		var unowned []Object

@@ -6,8 +6,25 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// scope is how far a set of allow rules opens a pod in one direction. The empty
-// scope opens nothing as a whole, whatever single peers or ports it admits.
+// peerClass is a class of peers that is judged as a whole: what only some of a class
+// may do does not count.
+type peerClass uint8
+
+const (
+	cluster peerClass = iota // every pod of the cluster
+	world                    // the public addresses outside
+	peerClasses
+)
+
+func protocols() [3]snapshot.Protocol {
+	return [3]snapshot.Protocol{snapshot.TCP, snapshot.UDP, snapshot.SCTP}
+}
+
+// reach holds, for each class of peers and protocol, a set of ports.
+type reach [peerClasses][3]ports
+
+// scope is how far a reach opens a pod. The empty scope opens nothing as a
+// whole, whatever single peers or ports it admits.
 type scope string
 
 // The scopes, as the report spells them, from the widest on.
@@ -31,118 +48,136 @@ func wider(a, b scope) scope {
 	return ""
 }
 
-// reach adds up allow rules of one direction.
-type reach struct {
-	// cluster and world are the port ranges on which all pods, and all outside
-	// addresses, are admitted.
-	cluster, world []snapshot.PortRange
-	// blocks are the addresses admitted on every port of a protocol. Two halves
-	// of the internet may stand in two rules.
-	blocks map[snapshot.Protocol][]snapshot.Block
-	// podPeers are those admitted on every port of a protocol, for the same
-	// reason.
-	podPeers map[snapshot.Protocol][]snapshot.PodPeer
-}
-
-func protocols() []snapshot.Protocol {
-	return []snapshot.Protocol{snapshot.TCP, snapshot.UDP, snapshot.SCTP}
-}
-
-// reachOf returns how far the rules open a pod together.
-func reachOf(allows []snapshot.Allow) scope {
-	r := reach{
-		blocks:   map[snapshot.Protocol][]snapshot.Block{},
-		podPeers: map[snapshot.Protocol][]snapshot.PodPeer{},
-	}
-	for i := range allows {
-		r.add(&allows[i])
-	}
-	return r.scope()
-}
-
-func (r *reach) add(a *snapshot.Allow) {
-	ranges := a.Ports.Ranges
-	if a.Ports.All {
-		ranges = nil
-		for _, p := range protocols() {
-			ranges = append(ranges, snapshot.PortRange{Protocol: p, First: 1, Last: snapshot.LastPort})
-		}
-	}
-	if a.Peers.Everyone {
-		r.cluster = append(r.cluster, ranges...)
-		r.world = append(r.world, ranges...)
-		return
-	}
-	if coversCluster(a.Peers.Pods) {
-		r.cluster = append(r.cluster, ranges...)
-	}
-	if coversWorld(a.Peers.Blocks) {
-		r.world = append(r.world, ranges...)
-	}
-	for _, p := range protocols() {
-		if coversPorts(ranges, p) {
-			r.blocks[p] = append(r.blocks[p], a.Peers.Blocks...)
-			r.podPeers[p] = append(r.podPeers[p], a.Peers.Pods...)
-		}
-	}
-}
-
+// scope returns how far the reach opens a pod.
 func (r *reach) scope() scope {
-	inCluster := func(p snapshot.Protocol) bool {
-		return coversPorts(r.cluster, p) || coversCluster(r.podPeers[p])
-	}
-	inWorld := func(p snapshot.Protocol) bool {
-		return coversPorts(r.world, p) || coversWorld(r.blocks[p])
-	}
-	every := func(is func(snapshot.Protocol) bool) bool {
-		return is(snapshot.TCP) && is(snapshot.UDP) && is(snapshot.SCTP)
-	}
+	every := func(c peerClass) bool { return r[c][0].all() && r[c][1].all() && r[c][2].all() }
+	tcp := func(c peerClass) bool { return r[c][0].all() }
 	switch {
-	case every(inCluster) && every(inWorld):
+	case every(cluster) && every(world):
 		return scopeAll
-	case every(inWorld):
+	case every(world):
 		return scopeWorld
-	case inCluster(snapshot.TCP) && inWorld(snapshot.TCP):
+	case tcp(cluster) && tcp(world):
 		return scopeTCP
-	case every(inCluster):
+	case every(cluster):
 		return scopeCluster
 	// One protocol is enough to talk: a pod that all the world reaches by TCP
 	// is open to the world.
-	case inWorld(snapshot.TCP):
+	case tcp(world):
 		return scopeWorld
-	case inCluster(snapshot.TCP):
+	case tcp(cluster):
 		return scopeCluster
 	}
 	return ""
 }
 
-// coversPorts reports whether the ranges hold every port of a protocol.
-func coversPorts(ranges []snapshot.PortRange, p snapshot.Protocol) bool {
-	mine := slices.DeleteFunc(slices.Clone(ranges), func(r snapshot.PortRange) bool { return r.Protocol != p })
-	slices.SortFunc(mine, func(a, b snapshot.PortRange) int { return int(a.First - b.First) })
-	next := int32(1)
-	for _, r := range mine {
-		if r.First > next {
-			return false
+// plus returns the union of two reaches.
+func (r reach) plus(o *reach) reach {
+	for c := range r {
+		for i := range r[c] {
+			r[c][i] = r[c][i].plus(o[c][i])
 		}
-		next = max(next, r.Last+1)
 	}
-	return next > snapshot.LastPort
+	return r
+}
+
+// none reports whether no port of any protocol is left of a class.
+func none(class [3]ports) bool {
+	return len(class[0]) == 0 && len(class[1]) == 0 && len(class[2]) == 0
+}
+
+// and returns what is in both reaches.
+func (r reach) and(o *reach) *reach {
+	for c := range r {
+		for i := range r[c] {
+			r[c][i] = r[c][i].and(o[c][i])
+		}
+	}
+	return &r
+}
+
+// everyPort is every port of every protocol.
+func everyPort() [3]ports { return [3]ports{allPorts(), allPorts(), allPorts()} }
+
+// reachOf returns on which ports the rules match all of a class together.
+// Addresses in except are passed over.
+func reachOf(batch []*snapshot.Rule, except []snapshot.Block) reach {
+	var r reach
+	// Peers that are matched on every port may make up a class together, like two
+	// halves of the internet in two rules.
+	var onAllPorts [3]snapshot.Peers
+	var together [3]int
+	for _, rule := range batch {
+		if rule.Narrow {
+			continue
+		}
+		peers := peersOf(rule)
+		inCluster, inWorld := coversCluster(peers), coversWorld(peers, except)
+		for i, protocol := range protocols() {
+			on := portsOf(rule.Ports, protocol)
+			if inCluster {
+				r[cluster][i] = r[cluster][i].plus(on)
+			}
+			if inWorld {
+				r[world][i] = r[world][i].plus(on)
+			}
+			if on.all() {
+				all := &onAllPorts[i]
+				all.Pods = append(all.Pods, peers.Pods...)
+				all.Blocks = append(all.Blocks, peers.Blocks...)
+				all.BlocksHoldPods = all.BlocksHoldPods || peers.BlocksHoldPods
+				together[i]++
+			}
+		}
+	}
+	for i := range together {
+		if together[i] < 2 {
+			continue
+		}
+		if !r[cluster][i].all() && coversCluster(&onAllPorts[i]) {
+			r[cluster][i] = allPorts()
+		}
+		if !r[world][i].all() && coversWorld(&onAllPorts[i], except) {
+			r[world][i] = allPorts()
+		}
+	}
+	return r
+}
+
+// peersOf returns the peers of a rule as far as they count. To let one version of
+// IP in is enough to open a pod; to deny IPv6 alone closes nothing, since next to
+// everybody can come by IPv4.
+func peersOf(rule *snapshot.Rule) *snapshot.Peers {
+	only6 := func(b snapshot.Block) bool { return !b.Prefix.Addr().Is4() }
+	if rule.Action != snapshot.Deny || !slices.ContainsFunc(rule.Peers.Blocks, only6) {
+		return &rule.Peers
+	}
+	peers := rule.Peers
+	peers.Blocks = slices.DeleteFunc(slices.Clone(peers.Blocks), only6)
+	return &peers
 }
 
 // namespaceName is the label that every Namespace carries.
 const namespaceName = "kubernetes.io/metadata.name"
 
 // coversCluster reports whether the peers hold every pod of every namespace.
-func coversCluster(peers []snapshot.PodPeer) bool {
+func coversCluster(peers *snapshot.Peers) bool {
+	if peers.Everyone || peers.BlocksHoldPods && coversEverything(peers.Blocks) {
+		return true
+	}
 	// A peer selects a pair of Namespace and pod. Its two selectors become one
 	// over the labels of both, told apart by a prefix.
+	always := []string{namespaceName}
+	if !slices.ContainsFunc(peers.Pods, func(p snapshot.PodPeer) bool {
+		return !p.OwnNamespace && matchesBlank(p.Namespaces, always) && matchesBlank(p.Pods, nil)
+	}) {
+		return false
+	}
 	var selectors []snapshot.Selector
-	for _, p := range peers {
-		if p.OwnNamespace {
-			continue
+	for _, p := range peers.Pods {
+		if !p.OwnNamespace {
+			selectors = append(selectors, slices.Concat(prefixed("n ", p.Namespaces), prefixed("p ", p.Pods)))
 		}
-		selectors = append(selectors, slices.Concat(prefixed("n ", p.Namespaces), prefixed("p ", p.Pods)))
 	}
 	return coversAll(selectors, "n "+namespaceName)
 }
@@ -150,7 +185,8 @@ func coversCluster(peers []snapshot.PodPeer) bool {
 func prefixed(prefix string, s snapshot.Selector) snapshot.Selector {
 	out := make(snapshot.Selector, len(s))
 	for i, r := range s {
-		out[i] = snapshot.Requirement{Key: prefix + r.Key, Op: r.Op, Values: r.Values}
+		r.Key = prefix + r.Key
+		out[i] = r
 	}
 	return out
 }

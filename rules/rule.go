@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -28,12 +29,15 @@ type Rule struct {
 	// Severity is what a violation weighs, where neither the config nor the
 	// violation itself says otherwise.
 	Severity Severity
-	// Subject is the kind of thing whose state the rule judges: SubjectHost or
-	// SubjectNamespace.
+	// Subject is the kind of thing whose state the rule judges: one of the
+	// Subject constants.
 	Subject string
 	// Needs are the kinds that Run may read. If one of them was not read
 	// completely the rule is skipped, and nothing is known of its subjects.
 	Needs []snapshot.Kind
+	// Uses are kinds that Run may read beside those, for evidence of causes: it
+	// judges without them where View.Known says that they were not read.
+	Uses []snapshot.Kind
 	// Settings are the settings of the config that the rule obeys beside its
 	// severity.
 	Settings []Setting
@@ -46,6 +50,7 @@ type Rule struct {
 const (
 	SubjectHost      = "Host"
 	SubjectNamespace = "Namespace"
+	SubjectTemplate  = "ConstraintTemplate"
 )
 
 // Setting names a setting that a rule may obey.
@@ -67,6 +72,22 @@ type Input struct {
 	Directions []snapshot.Direction
 	// Exempt reports whether the config exempts a namespace from the rule.
 	Exempt func(namespace string) bool
+	// Before says what an earlier sweep saw of a namespace and a direction. It
+	// is nil where none is known.
+	Before func(namespace string, d snapshot.Direction) Earlier
+}
+
+// Earlier is what an earlier sweep saw. The zero value is nothing.
+type Earlier struct {
+	Denial Denial
+	At     time.Time
+}
+
+func (in Input) before(namespace string, d snapshot.Direction) Earlier {
+	if in.Before == nil {
+		return Earlier{}
+	}
+	return in.Before(namespace, d)
 }
 
 // Result is what a rule found.
@@ -74,6 +95,12 @@ type Result struct {
 	Violations []Violation
 	Advisories []Advisory
 	Isolation  []Isolation // of default-deny-present only
+	// Unjudged are subjects of which the rule knows that it cannot judge them:
+	// that there is no violation of theirs says nothing.
+	Unjudged []Subject
+	// Waived are subjects that the config leaves out: that there is no violation
+	// of theirs does not say that anything was mended.
+	Waived []Subject
 }
 
 // Title returns the first paragraph of the doc on one line.
@@ -114,8 +141,11 @@ func Validate(set []*Rule) error {
 		if r.Severity == 0 {
 			bad("no severity")
 		}
-		if r.Subject != SubjectHost && r.Subject != SubjectNamespace {
+		if !slices.Contains([]string{SubjectHost, SubjectNamespace, SubjectTemplate}, r.Subject) {
 			bad("unknown subject %q", r.Subject)
+		}
+		if !slices.IsSorted(r.Uses) {
+			bad("uses are unsorted")
 		}
 		if len(r.Needs) == 0 || !slices.IsSorted(r.Needs) || len(slices.Compact(slices.Clone(r.Needs))) != len(r.Needs) {
 			bad("needs are empty, unsorted or doubled")

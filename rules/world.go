@@ -30,16 +30,44 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// coversWorld reports whether the blocks hold the public addresses of IPv4 or
-// of IPv6.
-func coversWorld(blocks []snapshot.Block) bool {
+// coversWorld reports whether the peers hold the public addresses of IPv4 or of
+// IPv6, but for those in except.
+func coversWorld(peers *snapshot.Peers, except []snapshot.Block) bool {
+	blocks := peers.Blocks
+	if peers.Everyone || peers.World {
+		if len(except) == 0 {
+			return true
+		}
+		blocks = []snapshot.Block{{Prefix: prefix4()}, {Prefix: prefix6()}}
+	}
 	if len(blocks) == 0 {
 		return false
 	}
-	v4 := snapshot.Block{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Except: special()}
-	v6 := snapshot.Block{Prefix: netip.MustParsePrefix("2000::/3")}
-	return share(blocks, v4) >= worldShare || share(blocks, v6) >= worldShare
+	left := func(of snapshot.Block) float64 { return share(blocks, of) - share(except, of) }
+	return left(world4()) >= worldShare || left(world6()) >= worldShare
 }
+
+// coversEverything reports whether the blocks hold the addresses of pods, of IPv4 or
+// of IPv6: all of the private ones, since pods have theirs from there, and as much
+// of the public ones as the world has.
+func coversEverything(blocks []snapshot.Block) bool {
+	all := func(list ...string) bool {
+		return !slices.ContainsFunc(prefixes(list...), func(p netip.Prefix) bool {
+			return share(blocks, snapshot.Block{Prefix: p}) < 1
+		})
+	}
+	return all("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10") && share(blocks, world4()) >= worldShare ||
+		all("fc00::/7") && share(blocks, world6()) >= worldShare
+}
+
+// world4 and world6 are the public addresses.
+func world4() snapshot.Block { return snapshot.Block{Prefix: prefix4(), Except: special()} }
+
+func world6() snapshot.Block { return snapshot.Block{Prefix: netip.MustParsePrefix("2000::/3")} }
+
+func prefix4() netip.Prefix { return netip.MustParsePrefix("0.0.0.0/0") }
+
+func prefix6() netip.Prefix { return netip.MustParsePrefix("::/0") }
 
 // share returns how much of a block the blocks hold.
 func share(blocks []snapshot.Block, whole snapshot.Block) float64 {

@@ -1,5 +1,7 @@
 package snapshot
 
+import "time"
+
 // Namespace is the fact of a Namespace.
 type Namespace struct {
 	Meta
@@ -48,6 +50,8 @@ const (
 type HostClaim struct {
 	Host   string
 	Source HostSource
+	// Set is what HostsSet is of the spec, for an annotation.
+	Set time.Time
 }
 
 // IngressClass is the fact of an IngressClass.

@@ -7,7 +7,10 @@
 // package ingest turns the one into the other.
 package snapshot
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind names a kind of object the way kubectl names a resource: the plural,
 // and behind a dot the API group where there is one. The version is no part of
@@ -29,6 +32,74 @@ const (
 	Ingresses              Kind = "ingresses.networking.k8s.io"
 	NetworkPolicies        Kind = "networkpolicies.networking.k8s.io"
 )
+
+// The kinds of policies beside NetworkPolicy, and what belongs to them. Calico
+// serves its kinds in two groups: the storage is in the older one.
+const (
+	CiliumNetworkPolicies            Kind = "ciliumnetworkpolicies.cilium.io"
+	CiliumClusterwideNetworkPolicies Kind = "ciliumclusterwidenetworkpolicies.cilium.io"
+	CalicoNetworkPolicies            Kind = "networkpolicies.projectcalico.org"
+	CalicoGlobalNetworkPolicies      Kind = "globalnetworkpolicies.projectcalico.org"
+	CalicoTiers                      Kind = "tiers.projectcalico.org"
+	StoredCalicoNetworkPolicies      Kind = "networkpolicies.crd.projectcalico.org"
+	StoredCalicoGlobalPolicies       Kind = "globalnetworkpolicies.crd.projectcalico.org"
+	StoredCalicoTiers                Kind = "tiers.crd.projectcalico.org"
+	ClusterNetworkPolicies           Kind = "clusternetworkpolicies.policy.networking.k8s.io"
+	AdminNetworkPolicies             Kind = "adminnetworkpolicies.policy.networking.k8s.io"
+	BaselineAdminNetworkPolicies     Kind = "baselineadminnetworkpolicies.policy.networking.k8s.io"
+	AWSClusterNetworkPolicies        Kind = "clusternetworkpolicies.networking.k8s.aws"
+	CiliumConfigs                    Kind = "configmaps" // of which only Cilium's own is read
+)
+
+// The kinds that say which gates there are at admission.
+const (
+	ValidatingWebhooks Kind = "validatingwebhookconfigurations.admissionregistration.k8s.io"
+	ValidatingPolicies Kind = "validatingadmissionpolicies.admissionregistration.k8s.io"
+	ValidatingBindings Kind = "validatingadmissionpolicybindings.admissionregistration.k8s.io"
+)
+
+// GateKinds are the kinds that say which gates there are at admission, sorted.
+func GateKinds() []Kind { return []Kind{ValidatingPolicies, ValidatingBindings, ValidatingWebhooks} }
+
+// The kinds of Gatekeeper that say what its rules look up and what it copies.
+const (
+	ConstraintTemplates Kind = "constrainttemplates.templates.gatekeeper.sh"
+	GatekeeperConfigs   Kind = "configs.config.gatekeeper.sh"
+	SyncSets            Kind = "syncsets.syncset.gatekeeper.sh"
+)
+
+// The kinds of the Gateway API.
+const (
+	Gateways      Kind = "gateways.gateway.networking.k8s.io"
+	ListenerSets  Kind = "listenersets.gateway.networking.k8s.io"
+	XListenerSets Kind = "xlistenersets.gateway.networking.x-k8s.io" // as it was before it was standard
+	HTTPRoutes    Kind = "httproutes.gateway.networking.k8s.io"
+	GRPCRoutes    Kind = "grpcroutes.gateway.networking.k8s.io"
+	TLSRoutes     Kind = "tlsroutes.gateway.networking.k8s.io"
+)
+
+// PolicyKinds are the kinds whose objects are policies for pod traffic or say
+// how they are consulted, sorted.
+func PolicyKinds() []Kind {
+	kinds := []Kind{
+		AdminNetworkPolicies, BaselineAdminNetworkPolicies,
+		CiliumClusterwideNetworkPolicies, CiliumNetworkPolicies, CiliumConfigs,
+		AWSClusterNetworkPolicies, ClusterNetworkPolicies,
+		StoredCalicoGlobalPolicies, CalicoGlobalNetworkPolicies,
+		StoredCalicoNetworkPolicies, NetworkPolicies, CalicoNetworkPolicies,
+		StoredCalicoTiers, CalicoTiers,
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// KindOf returns the kind of a group and a resource.
+func KindOf(group, resource string) Kind {
+	if group == "" {
+		return Kind(resource)
+	}
+	return Kind(resource + "." + group)
+}
 
 // Resource returns the plural without the group, as it stands in a URL.
 func (k Kind) Resource() string {

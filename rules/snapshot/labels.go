@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -35,6 +36,17 @@ func (l Labels) Get(key string) (value string, ok bool) {
 
 // Len returns the number of labels.
 func (l Labels) Len() int { return len(l.pairs) / 2 }
+
+// All yields keys and values, sorted by key.
+func (l Labels) All() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for i := 0; i < len(l.pairs); i += 2 {
+			if !yield(l.pairs[i], l.pairs[i+1]) {
+				return
+			}
+		}
+	}
+}
 
 // Key returns a string that two label sets share if and only if they are
 // equal.

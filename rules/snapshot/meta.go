@@ -14,7 +14,12 @@ type Meta struct {
 	UID       string
 	Created   time.Time // zero where a manifest does not tell
 	Deleting  bool      // has a deletionTimestamp
-	Owner     OwnerKey  // the owner that the object itself names
+	// HostsSet is the latest moment at which the hosts in the object's spec can
+	// have got their present value: Created where they never changed since. It
+	// is zero where nothing is known of it. Of objects that claim hosts only.
+	HostsSet time.Time
+	Part     int      // which of the facts of an object that holds several
+	Owner    OwnerKey // the owner that the object itself names
 }
 
 // Ref identifies an object across reads: group, kind, namespace and name. It

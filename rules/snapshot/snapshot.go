@@ -10,6 +10,7 @@ import (
 type Snapshot struct {
 	facts Facts
 	reads map[Kind]Read
+	parts map[Kind][]Kind // of kinds that stand for others
 }
 
 // Reads says how each kind was read, sorted by group and resource.
@@ -18,12 +19,16 @@ func (s *Snapshot) Reads() []Read {
 }
 
 // Status says how a kind was read. A kind that was not asked for has Failed,
-// for nothing is known of it.
+// for nothing is known of it, and one that stands for others has the status of
+// the first of Unknown.
 func (s *Snapshot) Status(kind Kind) Status {
-	if r, ok := s.reads[kind]; ok {
-		return r.Status
+	if unknown := s.Unknown(kind); len(unknown) > 0 {
+		return unknown[0].Status
 	}
-	return Failed
+	if _, ok := s.parts[kind]; ok {
+		return Listed
+	}
+	return s.reads[kind].Status
 }
 
 // Namespace returns the fact of the Namespace of that name, or nil. It is open

@@ -54,10 +54,79 @@ func (v *View) IngressClasses() iter.Seq[*IngressClass] {
 	return each(v.s.facts.IngressClasses)
 }
 
-// NetworkPolicies yields every NetworkPolicy of networking.k8s.io.
-func (v *View) NetworkPolicies() iter.Seq[*Policy] {
-	v.ask(NetworkPolicies)
+// Gateways yields every Gateway.
+func (v *View) Gateways() iter.Seq[*Gateway] {
+	v.ask(Gateways)
+	return each(v.s.facts.Gateways)
+}
+
+// ListenerSets yields every ListenerSet and every XListenerSet.
+func (v *View) ListenerSets() iter.Seq[*ListenerSet] {
+	v.ask(ListenerSets, XListenerSets)
+	return each(v.s.facts.ListenerSets)
+}
+
+// Routes yields every HTTPRoute, GRPCRoute and TLSRoute.
+func (v *View) Routes() iter.Seq[*Route] {
+	v.ask(GRPCRoutes, HTTPRoutes, TLSRoutes)
+	return each(v.s.facts.Routes)
+}
+
+// Policies yields every policy for pod traffic, whatever its engine; it asks for
+// all of PolicyKinds. A policy's Tier is that of its Tier object.
+func (v *View) Policies() iter.Seq[*Policy] {
+	v.ask(PolicyKinds()...)
 	return each(v.s.facts.Policies)
+}
+
+// Enforcements yields what switches the enforcement of policies off.
+func (v *View) Enforcements() iter.Seq[*Enforcement] {
+	v.ask(CiliumConfigs)
+	return each(v.s.facts.Enforcements)
+}
+
+// Unmodelled yields where policies are that nothing here understands, sorted by
+// namespace and kind; it asks for all of PolicyKinds.
+func (v *View) Unmodelled() iter.Seq[*Unmodelled] {
+	v.ask(PolicyKinds()...)
+	return each(v.s.facts.Unmodelled)
+}
+
+// Gates yields every gate at admission, and Bindings what binds those that are
+// policies. Both ask for all of GateKinds.
+func (v *View) Gates() iter.Seq[*Gate] {
+	v.ask(GateKinds()...)
+	return each(v.s.facts.Gates)
+}
+
+// GateBindings yields every binding of a ValidatingAdmissionPolicy.
+func (v *View) GateBindings() iter.Seq[*GateBinding] {
+	v.ask(GateKinds()...)
+	return each(v.s.facts.GateBindings)
+}
+
+// ConstraintTemplates yields every template of Gatekeeper.
+func (v *View) ConstraintTemplates() iter.Seq[*ConstraintTemplate] {
+	v.ask(ConstraintTemplates)
+	return each(v.s.facts.Templates)
+}
+
+// Replications yields every object that tells Gatekeeper what to copy.
+func (v *View) Replications() iter.Seq[*Replication] {
+	v.ask(GatekeeperConfigs, SyncSets)
+	return each(v.s.facts.Replications)
+}
+
+// Known reports whether each of the kinds, which the rule declares, was read
+// completely. It is of use for kinds that a rule can do without.
+func (v *View) Known(kinds ...Kind) bool {
+	v.ask(kinds...)
+	for _, k := range kinds {
+		if !v.s.Status(k).Known() {
+			return false
+		}
+	}
+	return true
 }
 
 // WorkloadKinds are the kinds whose objects make pods, sorted.

@@ -17,11 +17,9 @@ func reads() map[string]func(*snapshot.View) {
 		"namespaces by name":               func(v *snapshot.View) { v.Namespace("a") },
 		"ingresses.networking.k8s.io":      func(v *snapshot.View) { v.Ingresses() },
 		"ingressclasses.networking.k8s.io": func(v *snapshot.View) { v.IngressClasses() },
-		"networkpolicies.networking.k8s.io": func(v *snapshot.View) {
-			v.NetworkPolicies()
-		},
-		"workloads": func(v *snapshot.View) { v.Workloads() },
-		"pods":      func(v *snapshot.View) { v.Pods() },
+		"policies":                         func(v *snapshot.View) { v.Policies() },
+		"workloads":                        func(v *snapshot.View) { v.Workloads() },
+		"pods":                             func(v *snapshot.View) { v.Pods() },
 	}
 }
 
@@ -29,6 +27,8 @@ func kindsOf(read string) []snapshot.Kind {
 	switch read {
 	case "workloads":
 		return snapshot.WorkloadKinds()
+	case "policies":
+		return snapshot.PolicyKinds()
 	case "namespaces by name":
 		return []snapshot.Kind{snapshot.Namespaces}
 	}

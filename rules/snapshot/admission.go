@@ -1,0 +1,55 @@
+package snapshot
+
+import "time"
+
+// Gate is the fact of a rule of admission that may refuse an object: one
+// webhook of a ValidatingWebhookConfiguration, or a ValidatingAdmissionPolicy.
+type Gate struct {
+	Meta
+	Webhook string // the webhook's name; empty for a policy
+	// Covers are the kinds whose creation or update it looks at.
+	Covers []GateRule
+	// FailsOpen is true where the object is let through when the gate cannot
+	// be asked.
+	FailsOpen bool
+	Timeout   time.Duration // of a webhook
+	// Namespaces selects the Namespaces whose objects it looks at.
+	Namespaces Selector
+	// Conditional is true where it looks at some objects only, by conditions
+	// that are not judged here.
+	Conditional bool
+}
+
+// GateRule is a set of kinds and operations.
+type GateRule struct {
+	Groups, Resources []string // "*" for any
+	Creates, Updates  bool
+}
+
+// GateBinding is the fact of a ValidatingAdmissionPolicyBinding.
+type GateBinding struct {
+	Meta
+	Policy     string
+	Denies     bool // else it only warns, or writes to the audit log
+	Namespaces Selector
+}
+
+// Looks reports whether the gate looks at the creation, or at the update, of
+// objects of a kind.
+func (g *Gate) Looks(kind Kind) (creates, updates bool) {
+	for _, r := range g.Covers {
+		if has(r.Groups, kind.Group()) && has(r.Resources, kind.Resource()) {
+			creates, updates = creates || r.Creates, updates || r.Updates
+		}
+	}
+	return creates, updates
+}
+
+func has(list []string, s string) bool {
+	for _, l := range list {
+		if l == s || l == "*" || l == "*/*" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package snapshot
+
+// GatewayGroup is the API group of the Gateway API.
+const GatewayGroup = "gateway.networking.k8s.io"
+
+// Gateway is the fact of a Gateway.
+type Gateway struct {
+	Meta
+	Class     string
+	Listeners []Listener // in the order of the object
+	// Sets says whose ListenerSets may add listeners of their own.
+	Sets Admission
+	// Default is true where the Gateway takes routes that ask for no Gateway
+	// by name but for any that is a default.
+	Default bool
+}
+
+// ListenerSet is the fact of a ListenerSet, or of an XListenerSet as it was
+// called before. It adds its listeners to those of a Gateway.
+type ListenerSet struct {
+	Meta
+	Parent    Ref // a Gateway, if it is a valid one
+	Listeners []Listener
+}
+
+// Listener is a port of a Gateway on which it listens for hosts.
+type Listener struct {
+	Name     string
+	Hostname string // as it is written; empty for every host
+	Port     int32
+	Protocol string
+	// Routes says in whose namespaces the routes are that may attach.
+	Routes Admission
+	// Kinds are the kinds of routes that may attach. Where none is listed the
+	// protocol decides.
+	Kinds []GroupKind
+}
+
+// GroupKind names a kind as objects spell it.
+type GroupKind struct {
+	Group, Kind string
+}
+
+// AdmitFrom says of which namespaces objects may attach to another one.
+type AdmitFrom uint8
+
+// The ways to admit.
+const (
+	AdmitNone AdmitFrom = iota
+	AdmitSame           // the namespace of the object that they attach to
+	AdmitSelected
+	AdmitAll
+)
+
+// Admission says of which namespaces objects may attach to another one.
+type Admission struct {
+	From AdmitFrom
+	// Selector is over the labels of the Namespace, with AdmitSelected only.
+	Selector Selector
+}
+
+// Route is the fact of an HTTPRoute, a GRPCRoute or a TLSRoute: what it claims
+// and where, as it is written.
+type Route struct {
+	Meta
+	Parents []ParentRef
+	// Hostnames are the hosts asked for. Where there is none they are those of
+	// the listeners that the route attaches to.
+	Hostnames []string
+	// Default is true where the route asks for every default Gateway, too.
+	Default bool
+	// SolverLabel, ChallengeOwner and ChallengePaths are the three marks of
+	// cert-manager's HTTP01 solver: its label, its owner reference to a
+	// Challenge, and that only paths of ACME challenges are routed.
+	SolverLabel, ChallengeOwner, ChallengePaths bool
+}
+
+// ParentRef is what a route asks to attach to.
+type ParentRef struct {
+	Ref            // with everything filled in that the route left out
+	Section string // the listener of that name; empty for all of them
+	Port    int32  // the listeners on that port; 0 for all of them
+}
+
+// The fields of the Gateway API that claim a host.
+const (
+	FromHostname   HostSource = "hostname"          // spec.hostnames of a route
+	FromNarrowed   HostSource = "narrowed-hostname" // a wildcard there, of which the listener takes less
+	FromParent     HostSource = "parent-hostname"   // hostname of the listener of a route that has none
+	FromNoHostname HostSource = "no-hostname"       // neither the route nor its listener has one
+	FromListener   HostSource = "listener"          // spec.listeners[].hostname of a ListenerSet
+)
