@@ -32,7 +32,7 @@ const (
 // Ingress returns the fact of an Ingress.
 func (in *Ingester) Ingress(o *networkingv1.Ingress) snapshot.Ingress {
 	f := snapshot.Ingress{
-		Meta:              in.meta(networkingv1.GroupName, "Ingress", &o.ObjectMeta),
+		Meta:              in.hostsMeta(networkingv1.GroupName, "Ingress", &o.ObjectMeta, "rules"),
 		DefaultOnly:       o.Spec.DefaultBackend != nil && len(o.Spec.Rules) == 0,
 		LoadBalancerGroup: in.intern(o.Annotations[annotationALBGroup]),
 		SolverLabel:       o.Labels[labelSolver] == "true",
@@ -47,9 +47,9 @@ func (in *Ingester) Ingress(o *networkingv1.Ingress) snapshot.Ingress {
 		f.Class = in.intern(*o.Spec.IngressClassName)
 	}
 	for i := range o.Spec.Rules {
-		f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: o.Spec.Rules[i].Host, Source: snapshot.FromRule})
+		f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: o.Spec.Rules[i].Host, Source: snapshot.FromRule, Set: f.HostsSet})
 	}
-	annotatedHosts(&f, o.Annotations)
+	annotatedHosts(&f, &o.ObjectMeta)
 	for i := range o.Spec.TLS {
 		f.TLSHosts = append(f.TLSHosts, o.Spec.TLS[i].Hosts...)
 	}
@@ -66,7 +66,8 @@ func (in *Ingester) IngressClass(o *networkingv1.IngressClass) snapshot.IngressC
 }
 
 // annotatedHosts adds the hosts that annotations claim.
-func annotatedHosts(f *snapshot.Ingress, annotations map[string]string) {
+func annotatedHosts(f *snapshot.Ingress, o *metav1.ObjectMeta) {
+	annotations := o.Annotations
 	for _, host := range strings.FieldsFunc(annotations[annotationServerAlias], commaOrBlank) {
 		// A leading tilde makes nginx read a regular expression, which is no
 		// host pattern that could be compared.
@@ -74,13 +75,13 @@ func annotatedHosts(f *snapshot.Ingress, annotations map[string]string) {
 			f.Unreadable = append(f.Unreadable, regularExpression(annotationServerAlias, host))
 			continue
 		}
-		f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromServerAlias})
+		f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromServerAlias, Set: annotationSet(o, annotationServerAlias)})
 	}
 	// external-dns passes over its own annotation where it is told, in letters of
 	// either case, to publish the hosts of the rules only.
 	if !strings.EqualFold(annotations[annotationExternalDNSFrom], "defined-hosts-only") {
 		for _, host := range strings.FieldsFunc(annotations[annotationExternalDNS], commaOrBlank) {
-			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromExternalDNS})
+			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromExternalDNS, Set: annotationSet(o, annotationExternalDNS)})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -95,7 +96,7 @@ func annotatedHosts(f *snapshot.Ingress, annotations map[string]string) {
 			f.Unreadable = append(f.Unreadable, regularExpression(key, pattern))
 		}
 		for _, host := range hosts {
-			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromALB})
+			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromALB, Set: annotationSet(o, key)})
 		}
 	}
 }

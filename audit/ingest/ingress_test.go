@@ -47,17 +47,19 @@ func fullIngress() *networkingv1.Ingress {
 }
 
 func TestIngressWithEverything(t *testing.T) {
+	meta := wantMeta("networking.k8s.io", "Ingress")
+	meta.HostsSet = meta.Created
 	same(t, snapshot.Ingress{
-		Meta:  wantMeta("networking.k8s.io", "Ingress"),
+		Meta:  meta,
 		Class: "nginx",
 		Hosts: []snapshot.HostClaim{
-			{Host: "B.example.com.", Source: snapshot.FromRule},
-			{Host: "", Source: snapshot.FromRule},
-			{Host: "a.example.com", Source: snapshot.FromRule},
-			{Host: "B.example.com.", Source: snapshot.FromRule},
-			{Host: "alias.example.com", Source: snapshot.FromServerAlias},
-			{Host: "dns.example.com", Source: snapshot.FromExternalDNS},
-			{Host: "alb.example.com", Source: snapshot.FromALB},
+			{Host: "B.example.com.", Source: snapshot.FromRule, Set: meta.Created},
+			{Host: "", Source: snapshot.FromRule, Set: meta.Created},
+			{Host: "a.example.com", Source: snapshot.FromRule, Set: meta.Created},
+			{Host: "B.example.com.", Source: snapshot.FromRule, Set: meta.Created},
+			{Host: "alias.example.com", Source: snapshot.FromServerAlias, Set: meta.Created},
+			{Host: "dns.example.com", Source: snapshot.FromExternalDNS, Set: meta.Created},
+			{Host: "alb.example.com", Source: snapshot.FromALB, Set: meta.Created},
 		},
 		TLSHosts:          []string{"z.example.com", "a.example.com", "b.example.com"},
 		LoadBalancerGroup: "public",

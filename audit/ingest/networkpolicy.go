@@ -16,13 +16,17 @@ import (
 // NetworkPolicy returns the fact of a NetworkPolicy. One that no API server
 // would have admitted is Invalid and says why.
 func (in *Ingester) NetworkPolicy(o *networkingv1.NetworkPolicy) snapshot.Policy {
-	p := snapshot.Policy{Meta: in.meta(networkingv1.GroupName, "NetworkPolicy", &o.ObjectMeta)}
-	p.Isolates = policyTypes(&o.Spec)
-	var err error
-	if p.Subject, err = in.selector(&o.Spec.PodSelector); err != nil {
+	p := snapshot.Policy{
+		Meta: in.meta(networkingv1.GroupName, "NetworkPolicy", &o.ObjectMeta),
+		Tier: snapshot.TierDefault, Order: snapshot.OrderNetworkPolicy,
+		Isolates: policyTypes(&o.Spec),
+	}
+	pods, err := in.selector(&o.Spec.PodSelector)
+	if err != nil {
 		p.Invalid = fmt.Sprintf("podSelector: %v", err)
 		return p
 	}
+	p.Subject = snapshot.Subject{{OwnNamespace: true, Pods: pods}}
 	for _, r := range o.Spec.Ingress {
 		in.allow(&p, snapshot.Inward, r.From, r.Ports)
 	}
@@ -51,7 +55,7 @@ func (in *Ingester) allow(p *snapshot.Policy, d snapshot.Direction, peers []netw
 	if !p.Isolates[d] || p.Invalid != "" {
 		return
 	}
-	a := snapshot.Allow{Ports: portRanges(ports)}
+	a := snapshot.Rule{Action: snapshot.Allow, Ports: portRanges(ports)}
 	a.Peers.Everyone = len(peers) == 0
 	for i := range peers {
 		if err := in.peer(&a.Peers, &peers[i]); err != nil {
@@ -59,7 +63,7 @@ func (in *Ingester) allow(p *snapshot.Policy, d snapshot.Direction, peers []netw
 			return
 		}
 	}
-	p.Allows[d] = append(p.Allows[d], a)
+	p.Rules[d] = append(p.Rules[d], a)
 }
 
 func (in *Ingester) peer(to *snapshot.Peers, from *networkingv1.NetworkPolicyPeer) error {
@@ -171,4 +175,9 @@ func (in *Ingester) selector(s *metav1.LabelSelector) (snapshot.Selector, error)
 	}
 	slices.SortStableFunc(out, func(a, b snapshot.Requirement) int { return strings.Compare(a.Key, b.Key) })
 	return out, nil
+}
+
+// selectsAll reports whether a label selector matches everything.
+func selectsAll(s *metav1.LabelSelector) bool {
+	return s == nil || len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0
 }

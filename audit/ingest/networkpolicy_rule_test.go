@@ -15,15 +15,15 @@ import (
 func number(n int32) intstr.IntOrString { return intstr.FromInt32(n) }
 
 // allowOf returns what a policy with one ingress rule lets through.
-func allowOf(t *testing.T, peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) snapshot.Allow {
+func allowOf(t *testing.T, peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) snapshot.Rule {
 	t.Helper()
 	p := policyOf(networkingv1.NetworkPolicySpec{
 		Ingress: []networkingv1.NetworkPolicyIngressRule{{From: peers, Ports: ports}},
 	})
-	if p.Invalid != "" || len(p.Allows[snapshot.Inward]) != 1 {
-		t.Fatalf("invalid: %q, %d rules", p.Invalid, len(p.Allows[snapshot.Inward]))
+	if p.Invalid != "" || len(p.Rules[snapshot.Inward]) != 1 {
+		t.Fatalf("invalid: %q, %d rules", p.Invalid, len(p.Rules[snapshot.Inward]))
 	}
-	return p.Allows[snapshot.Inward][0]
+	return p.Rules[snapshot.Inward][0]
 }
 
 func TestNetworkPolicyPorts(t *testing.T) {

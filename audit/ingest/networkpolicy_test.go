@@ -40,11 +40,12 @@ func fullPolicy() *networkingv1.NetworkPolicy {
 func TestNetworkPolicyWithEverything(t *testing.T) {
 	same(t, snapshot.Policy{
 		Meta: wantMeta("networking.k8s.io", "NetworkPolicy"),
-		Subject: snapshot.Selector{
+		Tier: snapshot.TierDefault, Order: snapshot.OrderNetworkPolicy,
+		Subject: ownPods(snapshot.Selector{
 			{Key: "app", Op: snapshot.In, Values: []string{"web"}}, {Key: "tier", Op: snapshot.In, Values: []string{"back", "front"}},
-		},
+		}),
 		Isolates: [2]bool{true, true},
-		Allows: [2][]snapshot.Allow{
+		Rules: [2][]snapshot.Rule{
 			snapshot.Inward: {{
 				Peers: snapshot.Peers{Pods: []snapshot.PodPeer{
 					{OwnNamespace: true, Pods: snapshot.Selector{{Key: "role", Op: snapshot.In, Values: []string{"client"}}}}, {},
@@ -66,7 +67,9 @@ func TestNetworkPolicyWithEverything(t *testing.T) {
 
 func TestNetworkPolicyWithNothingButAName(t *testing.T) {
 	same(t, snapshot.Policy{
-		Meta:     bareMeta("networking.k8s.io", "NetworkPolicy"),
+		Meta: bareMeta("networking.k8s.io", "NetworkPolicy"),
+		Tier: snapshot.TierDefault, Order: snapshot.OrderNetworkPolicy,
+		Subject:  ownPods(nil),
 		Isolates: [2]bool{snapshot.Inward: true},
 	}, policyOf(networkingv1.NetworkPolicySpec{}))
 }
@@ -74,12 +77,12 @@ func TestNetworkPolicyWithNothingButAName(t *testing.T) {
 func TestNetworkPolicyDirections(t *testing.T) {
 	in, out := networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress
 	ingress, egress := []networkingv1.NetworkPolicyIngressRule{{}}, []networkingv1.NetworkPolicyEgressRule{{}}
-	everyone := []snapshot.Allow{{Peers: snapshot.Peers{Everyone: true}, Ports: snapshot.Ports{All: true}}}
+	everyone := []snapshot.Rule{{Peers: snapshot.Peers{Everyone: true}, Ports: snapshot.Ports{All: true}}}
 	for _, c := range []struct {
 		name     string
 		spec     networkingv1.NetworkPolicySpec
 		isolates [2]bool
-		allows   [2][]snapshot.Allow
+		allows   [2][]snapshot.Rule
 	}{
 		{
 			name:     "without types and rules it is of ingress",
@@ -88,7 +91,7 @@ func TestNetworkPolicyDirections(t *testing.T) {
 			name:     "without types but with egress rules it is of both",
 			spec:     networkingv1.NetworkPolicySpec{Egress: egress},
 			isolates: [2]bool{true, true},
-			allows:   [2][]snapshot.Allow{snapshot.Outward: everyone},
+			allows:   [2][]snapshot.Rule{snapshot.Outward: everyone},
 		}, {
 			name:     "without types an empty list of egress rules is as good as none",
 			spec:     networkingv1.NetworkPolicySpec{Egress: []networkingv1.NetworkPolicyEgressRule{}},
@@ -97,12 +100,12 @@ func TestNetworkPolicyDirections(t *testing.T) {
 			name:     "type Ingress alone isolates inward, and egress rules have no effect",
 			spec:     networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{in}, Ingress: ingress, Egress: egress},
 			isolates: [2]bool{true, false},
-			allows:   [2][]snapshot.Allow{snapshot.Inward: everyone},
+			allows:   [2][]snapshot.Rule{snapshot.Inward: everyone},
 		}, {
 			name:     "type Egress alone isolates outward, and ingress rules have no effect",
 			spec:     networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{out}, Ingress: ingress, Egress: egress},
 			isolates: [2]bool{false, true},
-			allows:   [2][]snapshot.Allow{snapshot.Outward: everyone},
+			allows:   [2][]snapshot.Rule{snapshot.Outward: everyone},
 		}, {
 			name:     "both types without rules deny both",
 			spec:     networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{out, in}},
@@ -115,7 +118,7 @@ func TestNetworkPolicyDirections(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := policyOf(c.spec)
 			same(t, c.isolates, got.Isolates)
-			same(t, c.allows, got.Allows)
+			same(t, c.allows, got.Rules)
 			same(t, "", got.Invalid)
 		})
 	}
@@ -159,7 +162,12 @@ func TestNetworkPolicySelector(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			same(t, c.want, policyOf(networkingv1.NetworkPolicySpec{PodSelector: c.selector}).Subject)
+			same(t, ownPods(c.want), policyOf(networkingv1.NetworkPolicySpec{PodSelector: c.selector}).Subject)
 		})
 	}
+}
+
+// ownPods is the subject that selects pods of the policy's own namespace.
+func ownPods(pods snapshot.Selector) snapshot.Subject {
+	return snapshot.Subject{{OwnNamespace: true, Pods: pods}}
 }

@@ -1,0 +1,78 @@
+package ingest
+
+import (
+	"slices"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// Webhooks returns a fact for each webhook of a configuration, told apart by
+// Part. Selectors that the API would refuse select everything: the gate is then
+// taken for one that looks.
+func (in *Ingester) Webhooks(o *admissionv1.ValidatingWebhookConfiguration) []snapshot.Gate {
+	var out []snapshot.Gate
+	for i := range o.Webhooks {
+		w := &o.Webhooks[i]
+		g := snapshot.Gate{
+			Meta:    in.meta(admissionv1.GroupName, "ValidatingWebhookConfiguration", &o.ObjectMeta),
+			Webhook: w.Name,
+			// What is left out is Fail and ten seconds by the API.
+			FailsOpen:   w.FailurePolicy != nil && *w.FailurePolicy == admissionv1.Ignore,
+			Timeout:     10 * time.Second,
+			Conditional: len(w.MatchConditions) > 0 || !selectsAll(w.ObjectSelector),
+		}
+		g.Part = i
+		if w.TimeoutSeconds != nil {
+			g.Timeout = time.Duration(*w.TimeoutSeconds) * time.Second
+		}
+		g.Namespaces, _ = in.selector(w.NamespaceSelector)
+		for _, r := range w.Rules {
+			g.Covers = append(g.Covers, gateRule(r))
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// AdmissionPolicy returns the fact of a ValidatingAdmissionPolicy.
+func (in *Ingester) AdmissionPolicy(o *admissionv1.ValidatingAdmissionPolicy) snapshot.Gate {
+	g := snapshot.Gate{
+		Meta:        in.meta(admissionv1.GroupName, "ValidatingAdmissionPolicy", &o.ObjectMeta),
+		FailsOpen:   o.Spec.FailurePolicy != nil && *o.Spec.FailurePolicy == admissionv1.Ignore,
+		Conditional: len(o.Spec.MatchConditions) > 0,
+	}
+	if m := o.Spec.MatchConstraints; m != nil {
+		g.Namespaces, _ = in.selector(m.NamespaceSelector)
+		g.Conditional = g.Conditional || !selectsAll(m.ObjectSelector) || len(m.ExcludeResourceRules) > 0
+		for _, r := range m.ResourceRules {
+			g.Covers = append(g.Covers, gateRule(r.RuleWithOperations))
+		}
+	}
+	return g
+}
+
+// AdmissionBinding returns the fact of a ValidatingAdmissionPolicyBinding.
+func (in *Ingester) AdmissionBinding(o *admissionv1.ValidatingAdmissionPolicyBinding) snapshot.GateBinding {
+	b := snapshot.GateBinding{
+		Meta:   in.meta(admissionv1.GroupName, "ValidatingAdmissionPolicyBinding", &o.ObjectMeta),
+		Policy: o.Spec.PolicyName,
+		Denies: slices.Contains(o.Spec.ValidationActions, admissionv1.Deny),
+	}
+	if m := o.Spec.MatchResources; m != nil {
+		b.Namespaces, _ = in.selector(m.NamespaceSelector)
+	}
+	return b
+}
+
+func gateRule(r admissionv1.RuleWithOperations) snapshot.GateRule {
+	all := slices.Contains(r.Operations, admissionv1.OperationAll)
+	return snapshot.GateRule{
+		Groups:    slices.Clone(r.APIGroups),
+		Resources: slices.Clone(r.Resources),
+		Creates:   all || slices.Contains(r.Operations, admissionv1.Create),
+		Updates:   all || slices.Contains(r.Operations, admissionv1.Update),
+	}
+}

@@ -1,0 +1,186 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// ciliumGroup is the API group of Cilium.
+const ciliumGroup = "cilium.io"
+
+// ciliumKinds are the kinds of Cilium, and the ConfigMap that it is configured
+// by. What is said here and in the files beside this one of their meaning is from
+// Cilium's documentation (docs.cilium.io, Network Policy), which is quoted, and
+// where that is silent from its source, at the paths given.
+func ciliumKinds() []Custom {
+	return []Custom{
+		ciliumPolicyKind(snapshot.CiliumNetworkPolicies, "CiliumNetworkPolicy", true),
+		ciliumPolicyKind(snapshot.CiliumClusterwideNetworkPolicies, "CiliumClusterwideNetworkPolicy", false),
+		ciliumConfigKind(),
+	}
+}
+
+func ciliumPolicyKind(kind snapshot.Kind, object string, namespaced bool) Custom {
+	return Custom{
+		Kind: kind, Object: object, Versions: []string{"v2"}, Namespaced: namespaced,
+		take: func(in *Ingester, data []byte, f *snapshot.Facts) error {
+			var o ciliumPolicy
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &o); err != nil {
+				return err
+			}
+			f.Policies = append(f.Policies, in.ciliumPolicies(in.meta(ciliumGroup, object, &o.Metadata), &o)...)
+			return nil
+		},
+	}
+}
+
+// ciliumPolicy is what matters here of a CiliumNetworkPolicy or a
+// CiliumClusterwideNetworkPolicy.
+type ciliumPolicy struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     *ciliumSpec       `json:"spec"`
+	Specs    []ciliumSpec      `json:"specs"`
+	Status   struct {
+		Conditions []struct {
+			Type    string `json:"type"`
+			Status  string `json:"status"`
+			Message string `json:"message"`
+		} `json:"conditions"`
+	} `json:"status"`
+}
+
+// ciliumSpec is one policy. Whether a list is there and empty or not there at all
+// makes a difference in many places, so none of them may be decoded otherwise.
+type ciliumSpec struct {
+	EndpointSelector  *metav1.LabelSelector `json:"endpointSelector"`
+	NodeSelector      *metav1.LabelSelector `json:"nodeSelector"`
+	Ingress           []ciliumRule          `json:"ingress"`
+	IngressDeny       []ciliumRule          `json:"ingressDeny"`
+	Egress            []ciliumRule          `json:"egress"`
+	EgressDeny        []ciliumRule          `json:"egressDeny"`
+	EnableDefaultDeny struct {
+		Ingress *bool `json:"ingress"`
+		Egress  *bool `json:"egress"`
+	} `json:"enableDefaultDeny"`
+}
+
+// ciliumPolicies returns the facts of an object, one for each of its specs that
+// is about pods. Cilium takes an object in as a whole or not at all
+// (CiliumNetworkPolicy.Parse), so what is wrong with one spec is wrong with all.
+func (in *Ingester) ciliumPolicies(meta snapshot.Meta, o *ciliumPolicy) []snapshot.Policy {
+	specs := o.Specs
+	if o.Spec != nil {
+		specs = append([]ciliumSpec{*o.Spec}, specs...)
+	}
+	invalid := o.rejected()
+	if len(specs) == 0 {
+		return []snapshot.Policy{{Meta: meta, Isolates: [2]bool{true, true}, Invalid: "it holds no spec"}}
+	}
+	var out []snapshot.Policy
+	for i := range specs {
+		p, err := in.ciliumSpec(meta, &specs[i])
+		if err != nil && invalid == "" {
+			invalid = err.Error()
+		}
+		// A clusterwide policy with a nodeSelector is for the nodes themselves.
+		if specs[i].NodeSelector == nil || meta.Namespace != "" {
+			p.Part = i
+			out = append(out, p)
+		}
+	}
+	for i := range out {
+		out[i].Invalid = invalid
+	}
+	return out
+}
+
+// rejected returns why Cilium says that it did not take the object in, or the
+// empty string where it says no such thing.
+func (o *ciliumPolicy) rejected() string {
+	for _, c := range o.Status.Conditions {
+		if c.Type == "Valid" && c.Status == "False" {
+			return "Cilium rejects it: " + c.Message
+		}
+	}
+	return ""
+}
+
+// ciliumSpec returns the fact of one spec, or what is wrong with it. The fact of a
+// wrong one tells no more than what was meant by it.
+func (in *Ingester) ciliumSpec(meta snapshot.Meta, s *ciliumSpec) (snapshot.Policy, error) {
+	wrong := snapshot.Policy{Meta: meta, Isolates: s.meant()}
+	subject, err := in.ciliumSubject(meta.Namespace, s)
+	if err != nil {
+		return wrong, err
+	}
+	wrong.Subject = subject
+	p := snapshot.Policy{Meta: meta, Tier: snapshot.TierDefault, Order: snapshot.OrderNetworkPolicy, Subject: subject}
+	rules := 0
+	for _, d := range snapshot.Directions() {
+		allow, deny, enable := s.section(d)
+		rules += len(allow) + len(deny)
+		// Every element isolates, even an empty one, which lets nothing through;
+		// a list without elements does not, whatever enableDefaultDeny says.
+		p.Isolates[d] = len(allow)+len(deny) > 0 && (enable == nil || *enable)
+		if p.Rules[d], err = in.ciliumRules(meta.Namespace, d, snapshot.Allow, allow); err != nil {
+			return wrong, fmt.Errorf("%s: %w", d, err)
+		}
+		// "Deny policies take precedence over allow policies", those of other
+		// kinds as well.
+		if p.Denies[d], err = in.ciliumRules(meta.Namespace, d, snapshot.Deny, deny); err != nil {
+			return wrong, fmt.Errorf("%sDeny: %w", d, err)
+		}
+	}
+	// Rule.Validate in pkg/policy/api/rule_validation.go.
+	if rules == 0 {
+		return wrong, errors.New("it has no rule in any direction, which Cilium rejects")
+	}
+	return p, nil
+}
+
+// meant says where whoever wrote the spec will have thought that it isolates:
+// everywhere, if no section is there at all.
+func (s *ciliumSpec) meant() [2]bool {
+	var out [2]bool
+	for _, d := range snapshot.Directions() {
+		allow, deny, enable := s.section(d)
+		out[d] = (allow != nil || deny != nil) && (enable == nil || *enable)
+	}
+	if s.Ingress == nil && s.IngressDeny == nil && s.Egress == nil && s.EgressDeny == nil {
+		return [2]bool{true, true}
+	}
+	return out
+}
+
+func (s *ciliumSpec) section(d snapshot.Direction) (allow, deny []ciliumRule, enable *bool) {
+	if d == snapshot.Inward {
+		return s.Ingress, s.IngressDeny, s.EnableDefaultDeny.Ingress
+	}
+	return s.Egress, s.EgressDeny, s.EnableDefaultDeny.Egress
+}
+
+// ciliumSubject returns the pods that a spec selects. One without namespace
+// selects in all of them.
+func (in *Ingester) ciliumSubject(namespace string, s *ciliumSpec) (snapshot.Subject, error) {
+	switch {
+	case s.EndpointSelector == nil && s.NodeSelector == nil:
+		return nil, errors.New("it has neither endpointSelector nor nodeSelector")
+	case s.EndpointSelector != nil && s.NodeSelector != nil:
+		return nil, errors.New("it has both endpointSelector and nodeSelector")
+	case s.EndpointSelector == nil && namespace != "":
+		return nil, errors.New("a nodeSelector is for clusterwide policies only")
+	case s.EndpointSelector == nil:
+		_, err := in.ciliumSelector(s.NodeSelector)
+		return nil, err
+	}
+	selector, err := in.ciliumSelector(s.EndpointSelector)
+	if err != nil {
+		return nil, fmt.Errorf("endpointSelector: %w", err)
+	}
+	return snapshot.Subject{selector.subject(namespace)}, nil
+}
