@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -14,8 +15,14 @@ type claim struct {
 	owner  Owner
 	// how says which fields claim it, in the order of the object.
 	how []snapshot.HostSource
-	// class is the class or Gateway through which it is claimed, for people.
+	// class is the class of an Ingress, for people.
 	class string
+	// listeners are those of Gateways through which a host is claimed, for
+	// people: the first few of them.
+	listeners []string
+	// set is the latest moment at which the host can have been asserted, by the
+	// field that tells best; zero where nothing is known.
+	set time.Time
 	// deep is true where a wildcard covers any number of labels and not just
 	// one.
 	deep bool
@@ -26,21 +33,60 @@ type claims struct {
 	byHost map[string][]*claim
 }
 
-// add records a claim. Several fields of one object that claim one host are one
-// claim.
-func (c *claims) add(host string, object *snapshot.Meta, owner Owner, how snapshot.HostSource, class string) {
+// add records a claim of an Ingress.
+func (c *claims) add(host string, object *snapshot.Meta, owner Owner, how snapshot.HostSource, set time.Time, class string) {
+	to := c.of(host, object, owner, how)
+	to.class = class
+	to.bound(set)
+}
+
+// bound notes that a field that makes the claim was set at the latest then.
+func (c *claim) bound(set time.Time) {
+	if c.set.IsZero() || !set.IsZero() && set.Before(c.set) {
+		c.set = set
+	}
+}
+
+// namedListeners is how many listeners a claim names.
+const namedListeners = 3
+
+// addThrough records a claim through a listener of a Gateway. A wildcard there
+// covers any number of labels.
+func (c *claims) addThrough(listener, host string, object *snapshot.Meta, owner Owner, how snapshot.HostSource) {
+	to := c.of(host, object, owner, how)
+	to.deep = true
+	to.bound(object.HostsSet)
+	if len(to.listeners) < namedListeners && !slices.Contains(to.listeners, listener) {
+		to.listeners = append(to.listeners, listener)
+	}
+}
+
+// of returns the claim of an object to a host, which is made where there is none
+// yet: several fields of one object that claim one host are one claim.
+func (c *claims) of(host string, object *snapshot.Meta, owner Owner, how snapshot.HostSource) *claim {
 	list := c.byHost[host]
 	// One object's claims come one after the other, so only the last can be
 	// its own.
 	if n := len(list); n > 0 && list[n-1].object == object {
-		if !slices.Contains(list[n-1].how, how) {
-			list[n-1].how = append(list[n-1].how, how)
+		last := list[n-1]
+		if !slices.Contains(last.how, how) {
+			last.how = append(last.how, how)
 		}
-		return
+		return last
 	}
-	c.byHost[host] = append(list, &claim{
-		host: host, object: object, owner: owner, how: []snapshot.HostSource{how}, class: class,
-	})
+	made := &claim{host: host, object: object, owner: owner, how: []snapshot.HostSource{how}}
+	c.byHost[host] = append(list, made)
+	return made
+}
+
+// leaving reports whether an object is on its way out, by itself or with its
+// namespace. Such objects claim nothing, and nothing can attach to them.
+func leaving(v *snapshot.View, m *snapshot.Meta) bool {
+	if m.Deleting {
+		return true
+	}
+	ns := v.Namespace(m.Namespace)
+	return ns != nil && ns.Terminating
 }
 
 // isCatchAll reports whether a claimed pattern is the catch-all of a proxy, which
@@ -71,6 +117,7 @@ func (c *claim) detail() string {
 	if c.class != "" {
 		parts = append(parts, "class "+c.class)
 	}
+	parts = append(parts, c.listeners...)
 	return strings.Join(parts, ", ")
 }
 
@@ -86,6 +133,18 @@ func describeSource(s snapshot.HostSource) string {
 		return "ALB host-header condition"
 	case snapshot.FromDefault:
 		return "default backend without rules"
+	case snapshot.FromHostname:
+		return "hostname of the route"
+	case snapshot.FromNarrowed:
+		return "wildcard hostname of the route, narrowed by its listener"
+	case snapshot.FromParent:
+		return "no hostname, so that of its listener"
+	case snapshot.FromNoHostname:
+		return "no hostname, on a listener without one"
+	case snapshot.FromListener:
+		return "hostname of a listener"
+	case snapshot.FromHostSource:
+		return "host of the object"
 	}
 	return string(s)
 }

@@ -59,3 +59,28 @@ func parentWildcard(host string) (string, bool) {
 	}
 	return "*." + rest, true
 }
+
+// intersectHosts returns the normal host pattern for what two others have in
+// common, and reports whether that is anything. Wildcards are those of the
+// Gateway API, a match of the end of the name: they cover one or more labels. The empty pattern covers every
+// host. Of two patterns with something in common one always covers the other,
+// so what they share is the narrower.
+func intersectHosts(a, b string) (string, bool) {
+	switch {
+	case a == b, coversHost(b, a):
+		return a, true
+	case coversHost(a, b):
+		return b, true
+	}
+	return "", false
+}
+
+// coversHost reports whether a pattern covers every host that another, different
+// one covers.
+func coversHost(wide, narrow string) bool {
+	if wide == "" {
+		return true
+	}
+	// A wildcard does not cover its apex: the dot behind the asterisk counts.
+	return IsWildcard(wide) && strings.HasSuffix(narrow, wide[1:])
+}

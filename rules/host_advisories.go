@@ -93,14 +93,26 @@ func unreadableClaims(in Input) []Advisory {
 	return out
 }
 
-// contradictions returns an advisory for each Ingress that names another owner
-// than its Namespace has.
+// contradictions returns an advisory for each object that may claim hosts and
+// names another owner than its Namespace has.
 func contradictions(in Input) []Advisory {
 	var out []Advisory
-	for ing := range in.View.Ingresses() {
-		if a, ok := contradiction(&ing.Meta, in.Owner(&ing.Meta)); ok {
+	check := func(m *snapshot.Meta) {
+		if a, ok := contradiction(m, in.Owner(m)); ok {
 			out = append(out, a)
 		}
+	}
+	for ing := range in.View.Ingresses() {
+		check(&ing.Meta)
+	}
+	for set := range in.View.ListenerSets() {
+		check(&set.Meta)
+	}
+	for route := range in.View.Routes() {
+		check(&route.Meta)
+	}
+	for o := range in.View.HostObjects() {
+		check(&o.Meta)
 	}
 	return out
 }

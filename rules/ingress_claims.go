@@ -20,13 +20,13 @@ func ingressClaims(c *claims, in Input) {
 		class := classes.of(ing)
 		for _, h := range ing.Hosts {
 			if host := NormalHost(h.Host); host != "" {
-				c.add(host, &ing.Meta, owner, h.Source, class.name)
+				c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name)
 			} else if name, shared := class.catchAll(ing); shared {
-				c.add(name, &ing.Meta, owner, h.Source, class.name)
+				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name)
 			}
 		}
 		if name, shared := class.catchAll(ing); shared && ing.DefaultOnly {
-			c.add(name, &ing.Meta, owner, snapshot.FromDefault, class.name)
+			c.add(name, &ing.Meta, owner, snapshot.FromDefault, ing.HostsSet, class.name)
 		}
 	}
 }

@@ -9,6 +9,12 @@ import (
 )
 
 // OneOwnerPerHost is the rule that a host belongs to one owner.
+//
+// It needs no ReferenceGrants. By the Gateway API those are for references that
+// have no say on their other side, such as backends and certificates; without
+// one a route or a listener fails, but it does not give up its host. Who may
+// attach to a Gateway or a ListenerSet across namespaces these say themselves,
+// by allowedRoutes and allowedListeners.
 func OneOwnerPerHost() *Rule {
 	return &Rule{
 		Name: "one-owner-per-host",
@@ -23,36 +29,58 @@ Claims are spec.rules[].host, the server-alias annotation of ingress-nginx, the
 hostname annotation of external-dns and host-header conditions of the AWS load
 balancer controller. An empty host, or a default backend without rules, claims
 every host of its class where the class shares one proxy. spec.tls claims
-nothing. Objects being deleted and genuine ACME solvers claim nothing.
+nothing.
+
+HTTPRoutes, GRPCRoutes and TLSRoutes claim what their hostnames have in common
+with each listener that they may attach to, by its section, port, protocol,
+kinds and namespaces; without hostnames, those of the listener; where it has
+none either, every host of the Gateway. Whether a controller accepted them does
+not matter. The hostnames of a ListenerSet that its Gateway admits are claims,
+too. Gateways claim nothing, and neither does a route on a Service.
+
+Objects of other kinds claim what the hostSources of the config read from them.
+Ready-made ones know OpenShift's Routes, Istio's VirtualServices at a gateway,
+Traefik's IngressRoutes, Contour's HTTPProxies and Knative's DomainMappings. An
+object whose hosts cannot be read or compared is an advisory.
+
+Objects being deleted and genuine ACME solvers claim nothing.
 
 A wildcard of one owner over an exact host of another is an advisory: serving
 the more specific name is what wildcards are for. So is an owner's host that
 stands in the spec.tls of another.`,
 		Severity: High,
 		Subject:  SubjectHost,
-		Needs:    []snapshot.Kind{snapshot.IngressClasses, snapshot.Ingresses, snapshot.Namespaces},
-		Run:      runOneOwnerPerHost,
+		Needs: []snapshot.Kind{
+			snapshot.Gateways, snapshot.GRPCRoutes, snapshot.HostSources, snapshot.HTTPRoutes, snapshot.IngressClasses, snapshot.Ingresses,
+			snapshot.ListenerSets, snapshot.Namespaces, snapshot.TLSRoutes, snapshot.XListenerSets,
+		},
+		Uses: snapshot.GateKinds(),
+		Run:  runOneOwnerPerHost,
 	}
 }
 
 func runOneOwnerPerHost(in Input) (Result, error) {
 	c := &claims{byHost: map[string][]*claim{}}
 	ingressClaims(c, in)
+	gatewayClaims(c, in)
+	hostObjectClaims(c, in)
 
 	var res Result
+	g := newGateBook(in.View)
 	for host, list := range c.byHost {
 		if contested(list) {
-			res.Violations = append(res.Violations, hostViolation(host, list))
+			res.Violations = append(res.Violations, hostViolation(host, list, g))
 		}
 	}
 	res.Advisories = append(res.Advisories, coveredHosts(c)...)
 	res.Advisories = append(res.Advisories, tlsOnlyHosts(c, in)...)
 	res.Advisories = append(res.Advisories, unreadableClaims(in)...)
+	res.Advisories = append(res.Advisories, unreadHosts(in)...)
 	res.Advisories = append(res.Advisories, contradictions(in)...)
 	return res, nil
 }
 
-func hostViolation(host string, list []*claim) Violation {
+func hostViolation(host string, list []*claim, g *gateBook) Violation {
 	objects := claimants(list)
 	what := "Host " + host
 	if isCatchAll(host) {
@@ -63,7 +91,7 @@ func hostViolation(host string, list []*claim) Violation {
 		Verdict: "contested",
 		Owners:  owners(list),
 		Message: fmt.Sprintf("%s is claimed by %s.", what, describeClaimants(objects)),
-		Cause:   hostCause(objects),
+		Cause:   hostCause(list, g),
 		Remedy: "Agree which owner keeps it; the others take it out of their objects. Until then it depends on " +
 			"the controller who gets the traffic. The sweep reads what is stored, so applying an object again does not help.",
 		Objects: objects,
@@ -103,35 +131,6 @@ func plural(n int, noun string) string {
 		return fmt.Sprintf("%d %sies", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// sameMoment is how far apart two creations may be for admission to have seen
-// neither object when it judged the other: timestamps are cut to seconds, and
-// the clocks of API servers differ a little.
-const sameMoment = 2 * time.Second
-
-// hostCause says what the ages of the claimants tell. They are sorted by
-// creation.
-func hostCause(objects []Object) string {
-	oldest, newest := objects[0], objects[len(objects)-1]
-	if oldest.Created.IsZero() || newest.Created.IsZero() {
-		return "The age of some claimants is not known, so how they got past admission cannot be told."
-	}
-	gap := newest.Created.Sub(oldest.Created)
-	if gap <= sameMoment {
-		return fmt.Sprintf("All claimants were created within %s: consistent with a race, in which admission "+
-			"let each through before it could see the others.", seconds(gap))
-	}
-	return fmt.Sprintf("%s was there %s before %s: no race, since the later one could be seen to collide. "+
-		"The gate was absent, off, exempt, bypassed or far behind, or the host came by a later edit.",
-		oldest.Ref, Age(gap), newest.Ref)
-}
-
-func seconds(d time.Duration) string {
-	if d < time.Second {
-		return "the same second"
-	}
-	return plural(int(d/time.Second), "second")
 }
 
 // Age returns a duration as people read ages: days from two days on, hours from

@@ -9,7 +9,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-func ports(p snapshot.Protocol, bounds ...int32) []snapshot.PortRange {
+func ranges(p snapshot.Protocol, bounds ...int32) []snapshot.PortRange {
 	var out []snapshot.PortRange
 	for i := 0; i < len(bounds); i += 2 {
 		out = append(out, snapshot.PortRange{Protocol: p, First: bounds[i], Last: bounds[i+1]})
@@ -17,27 +17,28 @@ func ports(p snapshot.Protocol, bounds ...int32) []snapshot.PortRange {
 	return out
 }
 
-func TestCoversPorts(t *testing.T) {
+func TestPortsOfARuleHoldEveryPort(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		ranges []snapshot.PortRange
 		want   bool
 	}{
 		{"no range", nil, false},
-		{"the whole range", ports(snapshot.TCP, 1, 65535), true},
-		{"the whole range from zero on", ports(snapshot.TCP, 0, 65535), true},
-		{"without the first port", ports(snapshot.TCP, 2, 65535), false},
-		{"without the last port", ports(snapshot.TCP, 1, 65534), false},
-		{"two ranges that touch", ports(snapshot.TCP, 1, 1023, 1024, 65535), true},
-		{"two ranges that overlap, the higher first", ports(snapshot.TCP, 1000, 65535, 1, 1023), true},
-		{"a range inside another does not shorten it", ports(snapshot.TCP, 1, 65535, 80, 80), true},
-		{"a gap of one port", ports(snapshot.TCP, 1, 8079, 8081, 65535), false},
-		{"the rest in another protocol", append(ports(snapshot.TCP, 1, 1023), ports(snapshot.UDP, 1024, 65535)...), false},
-		{"a range that ends before it begins", ports(snapshot.TCP, 65535, 1), false},
+		{"the whole range", ranges(snapshot.TCP, 1, 65535), true},
+		{"the whole range from zero on", ranges(snapshot.TCP, 0, 65535), true},
+		{"without the first port", ranges(snapshot.TCP, 2, 65535), false},
+		{"without the last port", ranges(snapshot.TCP, 1, 65534), false},
+		{"two ranges that touch", ranges(snapshot.TCP, 1, 1023, 1024, 65535), true},
+		{"two ranges that overlap, the higher first", ranges(snapshot.TCP, 1000, 65535, 1, 1023), true},
+		{"a range inside another does not shorten it", ranges(snapshot.TCP, 1, 65535, 80, 80), true},
+		{"a gap of one port", ranges(snapshot.TCP, 1, 8079, 8081, 65535), false},
+		{"the rest in another protocol", append(ranges(snapshot.TCP, 1, 1023), ranges(snapshot.UDP, 1024, 65535)...), false},
+		{"a range that ends before it begins", ranges(snapshot.TCP, 65535, 1), false},
+		{"a range that ends behind the last port", ranges(snapshot.TCP, 1, 1<<31-1), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := coversPorts(c.ranges, snapshot.TCP); got != c.want {
-				t.Errorf("coversPorts = %v, want %v", got, c.want)
+			if got := portsOf(snapshot.Ports{Ranges: c.ranges}, snapshot.TCP).all(); got != c.want {
+				t.Errorf("all ports: %v, want %v", got, c.want)
 			}
 		})
 	}
@@ -63,7 +64,7 @@ func namespaces(s ...snapshot.Requirement) snapshot.Peers {
 func whole(of ...snapshot.Protocol) snapshot.Ports {
 	var p snapshot.Ports
 	for _, protocol := range of {
-		p.Ranges = append(p.Ranges, ports(protocol, 1, 65535)...)
+		p.Ranges = append(p.Ranges, ranges(protocol, 1, 65535)...)
 	}
 	return p
 }
@@ -71,7 +72,7 @@ func whole(of ...snapshot.Protocol) snapshot.Ports {
 func TestReachOf(t *testing.T) {
 	all := snapshot.Ports{All: true}
 	tcp := whole(snapshot.TCP)
-	low, high := snapshot.Ports{Ranges: ports(snapshot.TCP, 1, 999)}, snapshot.Ports{Ranges: ports(snapshot.TCP, 1000, 65535)}
+	low, high := snapshot.Ports{Ranges: ranges(snapshot.TCP, 1, 999)}, snapshot.Ports{Ranges: ranges(snapshot.TCP, 1000, 65535)}
 	own := snapshot.Peers{Pods: []snapshot.PodPeer{{OwnNamespace: true}}}
 	type rules []struct {
 		from snapshot.Peers
@@ -84,7 +85,7 @@ func TestReachOf(t *testing.T) {
 	}{
 		{"no rule opens nothing", nil, ""},
 		{"everybody on every port", rules{{everyone(), all}}, scopeAll},
-		{"everybody on every port of each protocol", rules{{everyone(), whole(protocols()...)}}, scopeAll},
+		{"everybody on every port of each protocol", rules{{everyone(), whole(snapshot.TCP, snapshot.UDP, snapshot.SCTP)}}, scopeAll},
 		{"everybody on every TCP port", rules{{everyone(), tcp}}, scopeTCP},
 		{"everybody on every TCP and UDP port", rules{{everyone(), whole(snapshot.TCP, snapshot.UDP)}}, scopeTCP},
 		{"everybody on every UDP port", rules{{everyone(), whole(snapshot.UDP)}}, ""},
@@ -111,15 +112,17 @@ func TestReachOf(t *testing.T) {
 		{"the world and everybody by TCP", rules{{blocks("0.0.0.0/0"), all}, {everyone(), tcp}}, scopeWorld},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var allows []snapshot.Allow
+			var batch []*snapshot.Rule
 			for _, r := range c.rules {
-				allows = append(allows, snapshot.Allow{Peers: r.from, Ports: r.on})
+				batch = append(batch, &snapshot.Rule{Peers: r.from, Ports: r.on})
 			}
-			if got := reachOf(allows); got != c.want {
+			r := reachOf(batch, nil)
+			if got := r.scope(); got != c.want {
 				t.Errorf("reachOf = %q, want %q", got, c.want)
 			}
-			slices.Reverse(allows)
-			if got := reachOf(allows); got != c.want {
+			slices.Reverse(batch)
+			r = reachOf(batch, nil)
+			if got := r.scope(); got != c.want {
 				t.Errorf("reachOf with the rules reversed = %q, want %q", got, c.want)
 			}
 		})
@@ -138,18 +141,19 @@ func TestReachOfNeverShrinksToNothing(t *testing.T) {
 		{All: true},
 		whole(snapshot.TCP),
 		whole(snapshot.UDP, snapshot.SCTP),
-		{Ranges: ports(snapshot.TCP, 1, 999)},
-		{Ranges: ports(snapshot.TCP, 1000, 65535)},
+		{Ranges: ranges(snapshot.TCP, 1, 999)},
+		{Ranges: ranges(snapshot.TCP, 1000, 65535)},
 		{Named: 1},
 	}
 	for range 5000 {
-		var allows []snapshot.Allow
+		var batch []*snapshot.Rule
 		before := scope("")
 		for range 6 {
-			allows = append(allows, snapshot.Allow{Peers: peers[random.IntN(len(peers))], Ports: of[random.IntN(len(of))]})
-			after := reachOf(allows)
+			batch = append(batch, &snapshot.Rule{Peers: peers[random.IntN(len(peers))], Ports: of[random.IntN(len(of))]})
+			r := reachOf(batch, nil)
+			after := r.scope()
 			if before != "" && after == "" || before == scopeAll && after != scopeAll {
-				t.Fatalf("one rule more takes %q to %q: %+v", before, after, allows)
+				t.Fatalf("one rule more takes %q to %q: %+v", before, after, batch)
 			}
 			before = after
 		}

@@ -42,7 +42,7 @@ func TestCoversWorld(t *testing.T) {
 		{"single IPv6 addresses", []snapshot.Block{block("2001:db8::1/128")}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := coversWorld(c.blocks); got != c.want {
+			if got := coversWorld(&snapshot.Peers{Blocks: c.blocks}, nil); got != c.want {
 				t.Errorf("coversWorld = %v, want %v", got, c.want)
 			}
 		})
@@ -133,7 +133,7 @@ func TestCoversWorldAgreesWithSampling(t *testing.T) {
 				held++
 			}
 		}
-		got, seen := coversWorld(blocks), float64(held)/float64(len(sample))
+		got, seen := coversWorld(&snapshot.Peers{Blocks: blocks}, nil), float64(held)/float64(len(sample))
 		if math.Abs(seen-worldShare) < 0.02 {
 			continue
 		}

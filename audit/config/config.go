@@ -19,10 +19,13 @@ type Config struct {
 	Owners  Owners `yaml:"owners"`
 	// Rules holds what the file says of a rule, by the rule's name. A rule that
 	// the file leaves out is not in it: Settings knows the defaults.
-	Rules       map[string]Rule `yaml:"rules"`
-	Exceptions  []Exception     `yaml:"exceptions"` // in the order of the file
-	Slack       Slack           `yaml:"slack"`
-	Pushgateway Pushgateway     `yaml:"pushgateway"`
+	Rules      map[string]Rule `yaml:"rules"`
+	Exceptions []Exception     `yaml:"exceptions"` // in the order of the file
+	// HostSources are kinds whose objects claim hosts, beside the ready-made
+	// ones: EnabledHostSources has both.
+	HostSources []HostSource `yaml:"hostSources"`
+	Slack       Slack        `yaml:"slack"`
+	Pushgateway Pushgateway  `yaml:"pushgateway"`
 }
 
 // Slack says how to talk to Slack. Whom to talk to stands with each team.

@@ -10,12 +10,16 @@ import (
 
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // ruleSet has a rule of every sort that the config tells apart.
 func ruleSet() []*rules.Rule {
 	return []*rules.Rule{
-		{Name: "one-owner-per-host", Subject: rules.SubjectHost, Severity: rules.High},
+		{
+			Name: "one-owner-per-host", Subject: rules.SubjectHost, Severity: rules.High,
+			Needs: []snapshot.Kind{snapshot.Ingresses}, Uses: []snapshot.Kind{snapshot.ValidatingPolicies},
+		},
 		{
 			Name: "default-deny-present", Subject: rules.SubjectNamespace, Severity: rules.High,
 			Settings: []rules.Setting{rules.SettingDirections, rules.SettingExemptNamespaces},
@@ -131,6 +135,7 @@ func TestParseGood(t *testing.T) {
 		"empty.yaml":          config.Default(),
 		"only-comments.yaml":  config.Default(),
 		"empty-sections.yaml": emptySections,
+		"host-sources.yaml":   hostSources(t),
 	}
 	for _, path := range files(t, "testdata/good/*.yaml") {
 		name := filepath.Base(path)

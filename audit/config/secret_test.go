@@ -34,6 +34,8 @@ func TestErrorsShowNoSecret(t *testing.T) {
 		"rules: {default-deny-present: {severity: %[1]s, enabled: %[1]s, directions: [%[1]s], exemptNamespaces: [%[1]s]}}",
 		"exceptions: [{rule: %[1]s, subject: {namespace: %[1]s}, reason: r, expires: %[1]s}]",
 		"exceptions: [{rule: default-deny-present, subject: {kind: %[1]s, name: %[1]s, detail: %[1]s}}]",
+		"hostSources: [{group: %[1]s, version: %[1]s, resource: %[1]s, kind: %[1]s, hosts: %[1]s, wildcard: %[1]s, enabled: %[1]s}]",
+		"hostSources: [{group: example.com, resource: %[1]s, enabled: false}]",
 		"slack: {token: %s}",
 		"slack: {remindAfter: %s, tokenFile: ''}",
 		"slack: {tokenFile: %s, remindAfter: 0s}",

@@ -25,6 +25,7 @@ func validate(c *Config, set []*rules.Rule, d *decoder) {
 	for i := range c.Exceptions {
 		v.exception(index("exceptions", i), &c.Exceptions[i])
 	}
+	v.hostSources()
 	switch file := c.Slack.TokenFile; {
 	case v.given("slack", "tokenFile") && strings.TrimSpace(file) == "":
 		v.add("slack", "tokenFile", "is empty: leave the key out where there is none")

@@ -45,7 +45,7 @@ func checkBare(rule *rules.Rule, fixtures []*fixture) error {
 func exampleOf(kind snapshot.Kind, fixtures []*fixture) (schema.GroupVersionKind, bool) {
 	for _, f := range fixtures {
 		for _, d := range f.documents {
-			if kindOf(d.gvk) == kind {
+			if isOf(d.gvk, kind) {
 				return d.gvk, true
 			}
 		}

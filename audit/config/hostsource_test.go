@@ -1,0 +1,115 @@
+package config_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/audit/hostsource"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// hostSources is what testdata/good/host-sources.yaml says.
+func hostSources(t *testing.T) config.Config {
+	yes, no := true, false
+	c := config.Default()
+	c.HostSources = []config.HostSource{
+		{
+			Version: "v1", Resource: "services", Kind: "Service",
+			Hosts: expression(t, "object.metadata.?annotations[?'external-dns.alpha.kubernetes.io/hostname'].orValue('').split(',')"),
+		},
+		{
+			Group: "example.com", Version: "v1beta1", Resource: "gates", Kind: "Gate",
+			Hosts:    expression(t, "// One gate has many doors.\nobject.spec.doors.map(d, d.host)\n"),
+			Wildcard: config.OneLabel,
+		},
+		{Group: "route.openshift.io", Resource: "routes", Enabled: &no},
+		{Group: "networking.istio.io", Resource: "virtualservices", Hosts: expression(t, "object.spec.hosts")},
+		{Group: "projectcontour.io", Resource: "httpproxies", Wildcard: config.ManyLabels, Enabled: &yes},
+	}
+	return c
+}
+
+func expression(t *testing.T, text string) config.HostExpression {
+	t.Helper()
+	var e config.HostExpression
+	if err := e.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// enabled returns the source of a kind that a config enables, or nil.
+func enabled(c *config.Config, kind snapshot.Kind) *hostsource.Source {
+	sources := c.EnabledHostSources()
+	i := slices.IndexFunc(sources, func(s hostsource.Source) bool { return s.Kind == kind })
+	if i < 0 {
+		return nil
+	}
+	return &sources[i]
+}
+
+func TestEnabledHostSources(t *testing.T) {
+	c := hostSources(t)
+	var kinds []string
+	for _, s := range c.EnabledHostSources() {
+		kinds = append(kinds, string(s.Kind))
+	}
+	want := []string{
+		"domainmappings.serving.knative.dev",
+		"gates.example.com",
+		"httpproxies.projectcontour.io",
+		"ingressroutes.traefik.containo.us",
+		"ingressroutes.traefik.io",
+		"ingressroutetcps.traefik.containo.us",
+		"ingressroutetcps.traefik.io",
+		"services",
+		"virtualservices.networking.istio.io",
+	}
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+}
+
+func TestHostSourceOfItsOwn(t *testing.T) {
+	c := hostSources(t)
+	want := hostsource.Source{Kind: "gates.example.com", Object: "Gate", Versions: []string{"v1beta1"}}
+	got := enabled(&c, want.Kind)
+	if text := got.Hosts.String(); !strings.HasSuffix(text, "object.spec.doors.map(d, d.host)") {
+		t.Errorf("its expression is %q", text)
+	}
+	got.Hosts = hostsource.Expression{}
+	if diff := cmp.Diff(&want, got); diff != "" {
+		t.Errorf("source (-want +got):\n%s", diff)
+	}
+	if !enabled(&c, "services").Deep {
+		t.Error("a wildcard covers one label where nothing is said")
+	}
+}
+
+func TestHostSourceOverReadyMade(t *testing.T) {
+	c, plain := hostSources(t), config.Default()
+	kind := snapshot.Kind("virtualservices.networking.istio.io")
+	got, ready := enabled(&c, kind), enabled(&plain, kind)
+	if got.Hosts.String() != "object.spec.hosts" || len(got.Fields) > 0 || got.ReadyMade {
+		t.Errorf("the expression was not put in the place of the ready-made one: %+v", got)
+	}
+	if !slices.Equal(got.Versions, ready.Versions) || got.Object != ready.Object || got.Deep != ready.Deep {
+		t.Errorf("what the file leaves out is not as it was ready-made: %+v", got)
+	}
+	kind = "httpproxies.projectcontour.io"
+	got, ready = enabled(&c, kind), enabled(&plain, kind)
+	if !got.Deep || ready.Deep || !got.Hosts.Equal(ready.Hosts) || len(got.Fields) == 0 {
+		t.Errorf("more than the wildcard was changed: %+v", got)
+	}
+}
+
+func TestDefaultHostSources(t *testing.T) {
+	c := config.Default()
+	if diff := cmp.Diff(hostsource.ReadyMade(), c.EnabledHostSources()); diff != "" {
+		t.Errorf("sources (-ready-made +enabled):\n%s", diff)
+	}
+}

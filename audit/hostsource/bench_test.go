@@ -1,0 +1,27 @@
+package hostsource_test
+
+import (
+	"testing"
+
+	"github.com/eventuallytrue/audit/audit/hostsource"
+)
+
+func BenchmarkRead(b *testing.B) {
+	for _, c := range []struct {
+		source  hostsource.Source
+		objects []objectOf
+	}{
+		{readyMade(b, "routes.route.openshift.io"), openshiftObjects()},
+		{readyMade(b, "virtualservices.networking.istio.io"), istioObjects()},
+		{readyMade(b, "ingressroutes.traefik.io"), traefikObjects()},
+		{readyMade(b, "httpproxies.projectcontour.io"), contourObjects()},
+		{readyMade(b, "domainmappings.serving.knative.dev"), knativeObjects()},
+	} {
+		b.Run(c.source.Object, func(b *testing.B) {
+			object := decode(b, c.objects[0].object)
+			for b.Loop() {
+				read(b, c.source, object)
+			}
+		})
+	}
+}

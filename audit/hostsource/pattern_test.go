@@ -1,0 +1,86 @@
+package hostsource_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit/hostsource"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+func TestWhatIsAHost(t *testing.T) {
+	for _, c := range []struct {
+		says, value string
+		host        bool
+	}{
+		{"a name", "shop.example.com", true},
+		{"a name in capitals with a dot at its end", "Shop.Example.COM.", true},
+		{"a name of one label", "localhost", true},
+		{"a wildcard", "*.example.com", true},
+		{"a wildcard inside a label", "shop-*.example.com", true},
+		{"every host", "*", true},
+		{"an underscore", "_dmarc.example.com", true},
+		{"letters beyond ASCII", "bücher.example", true},
+		{"a dot beyond ASCII", "例え。テスト", true},
+		{"an address", "192.0.2.1", true},
+		{"an address of version 6", "2001:db8::1", true},
+		{"blanks around it", " shop.example.com\n", true},
+		{"a port", "shop.example.com:8443", false},
+		{"a path", "shop.example.com/cart", false},
+		{"a URL", "https://shop.example.com", false},
+		{"a regular expression", `^shop\.example\.com$`, false},
+		{"a template", "{{ .Host }}", false},
+		{"two hosts in one text", "a.example.com b.example.com", false},
+		{"an escape sequence", "shop\x1b[2J.example.com", false},
+		{"a mark that turns the direction of writing", "shop\u202emoc.elpmaxe", false},
+		{"a name without end", strings.Repeat("a", 254), false},
+	} {
+		claims := read(t, hostsource.Source{Hosts: compile(t, "object.h")}, map[string]any{"h": c.value})
+		if got := len(claims.Hosts) == 1 && len(claims.Odd) == 0; got != c.host {
+			t.Errorf("%s: %q gives %+v", c.says, c.value, claims)
+		}
+		if len(claims.Hosts)+len(claims.Odd) != 1 {
+			t.Errorf("%s: %q is lost: %+v", c.says, c.value, claims)
+		}
+		if text := strings.Join(claims.Odd, ""); strings.ContainsAny(text, "\x1b\u202e") || len([]rune(text)) > 160 {
+			t.Errorf("%s: %q is not fit to be shown", c.says, text)
+		}
+	}
+}
+
+func TestClaimsAreSortedAndEachOnce(t *testing.T) {
+	object := map[string]any{"h": []any{"b", "/3", "a", "/1", "b", "", " ", "/4", "/2", "a", "/1"}}
+	got := read(t, hostsource.Source{Hosts: compile(t, "object.h")}, object)
+	want := hostsource.Claims{
+		Hosts: []snapshot.HostPattern{{Host: "a"}, {Host: "b"}},
+		Odd:   []string{"/1", "/2", "/3"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+}
+
+func TestHowManyLabelsAWildcardCovers(t *testing.T) {
+	object := map[string]any{"h": []any{"*.a.com", "**.a.com", "b.a.com"}}
+	for _, deep := range []bool{false, true} {
+		got := read(t, hostsource.Source{Hosts: compile(t, "object.h"), Deep: deep}, object)
+		want := []snapshot.HostPattern{{Host: "*.a.com"}, {Host: "*.a.com", Deep: true}, {Host: "b.a.com"}}
+		if deep {
+			want = want[1:]
+		}
+		if diff := cmp.Diff(want, got.Hosts); diff != "" {
+			t.Errorf("of a source with Deep %t (-want +got):\n%s", deep, diff)
+		}
+	}
+}
+
+func read(t testing.TB, s hostsource.Source, object map[string]any) hostsource.Claims {
+	t.Helper()
+	claims, err := s.Read(t.Context(), object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claims
+}

@@ -1,0 +1,108 @@
+package hostsource
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+const (
+	traefikFunction = "traefikHosts"
+	traefikOverload = "traefik_hosts_string"
+)
+
+// callTraefikHosts is traefikHosts for expressions.
+func callTraefikHosts(rule ref.Val) ref.Val {
+	text, ok := rule.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(rule)
+	}
+	return types.NewStringList(types.DefaultTypeAdapter, traefikHosts(string(text)))
+}
+
+// longestRule is the number of bytes of a rule that is looked at.
+const longestRule = 64 << 10
+
+// traefikHosts returns the hosts that a rule of Traefik names: the arguments of
+// Host and HostSNI, which older rules may have several of, and of HostHeader, the
+// older name of Host. A host that the rule excludes by a "!" is none. Of
+// HostRegexp and HostSNIRegexp it returns the call itself, which is no host, and
+// so it does of a rule that Traefik could not read.
+//
+// A rule is an expression of Go, and Traefik reads it by Go's own parser. So
+// blanks, comments, and the two ways to quote a string are as they are there.
+func traefikHosts(rule string) []string {
+	if strings.TrimSpace(rule) == "" {
+		return nil
+	}
+	if len(rule) > longestRule {
+		return []string{"a rule of " + strconv.Itoa(len(rule)>>10) + " KiB"}
+	}
+	w := ruleWalk{text: rule}
+	expr, err := parser.ParseExpr(rule)
+	if err != nil || !w.walk(expr, false) {
+		return []string{"rule " + strconv.Quote(rule)}
+	}
+	return w.found
+}
+
+// ruleWalk collects what a rule names.
+type ruleWalk struct {
+	text  string
+	found []string
+}
+
+// walk looks at a part of a rule; not is true where it is negated. It reports
+// whether the part is one that rules are made of.
+func (w *ruleWalk) walk(e ast.Expr, not bool) bool {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return w.walk(e.X, not)
+	case *ast.UnaryExpr:
+		return e.Op == token.NOT && w.walk(e.X, !not)
+	case *ast.BinaryExpr:
+		return (e.Op == token.LAND || e.Op == token.LOR) && w.walk(e.X, not) && w.walk(e.Y, not)
+	case *ast.CallExpr:
+		return w.matcher(e, not)
+	}
+	return false
+}
+
+// matcher looks at one call. Traefik takes the name in several spellings.
+func (w *ruleWalk) matcher(call *ast.CallExpr, not bool) bool {
+	name, ok := call.Fun.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	var values []string
+	for _, arg := range call.Args {
+		literal, ok := arg.(*ast.BasicLit)
+		if !ok {
+			return false
+		}
+		if literal.Kind != token.STRING {
+			continue // of a matcher that is not about hosts
+		}
+		value, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			return false
+		}
+		values = append(values, value)
+	}
+	if not {
+		return true
+	}
+	switch strings.ToLower(name.Name) {
+	case "host", "hostsni", "hostheader":
+		w.found = append(w.found, values...)
+	case "hostregexp", "hostsniregexp":
+		// The parser counts positions from one.
+		w.found = append(w.found, w.text[call.Pos()-1:call.End()-1])
+	}
+	return true
+}

@@ -1,0 +1,70 @@
+package hostsource_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTraefikHosts(t *testing.T) {
+	names := compile(t, "traefikHosts(object.rule)")
+	for _, c := range []struct {
+		rule string
+		want []string
+	}{
+		{"", nil},
+		{"Host(`a.com`)", []string{"a.com"}},
+		{`Host("a.com")`, []string{"a.com"}},
+		{"Host(`a.com`, `b.com`)", []string{"a.com", "b.com"}}, // the older syntax
+		{"Host(`a.com`) || Host(`b.com`)", []string{"a.com", "b.com"}},
+		{"(Host(`a.com`) && PathPrefix(`/x`)) || (Host(`b.com`) && Path(`/y`))", []string{"a.com", "b.com"}},
+		{"Host(`*.a.com`)", []string{"*.a.com"}},
+		{"HostSNI(`a.com`)", []string{"a.com"}},
+		{"HostSNI(`*`)", []string{"*"}},
+		{"HostHeader(`a.com`)", []string{"a.com"}},
+		{"host(`a.com`) || HOST(`b.com`) || Hostsni(`c.com`)", []string{"a.com", "b.com", "c.com"}},
+		{"PathPrefix(`/`)", nil},
+		{"Headers(`Host`, `a.com`)", nil},
+		{"Path(`/Host(a.com)`) || Path(`) || Host(` + `/`)", []string{"rule \"Path(`/Host(a.com)`) || Path(`) || Host(` + `/`)\""}},
+		{"!Host(`a.com`)", nil},
+		{"! Host(`a.com`) && Host(`b.com`)", []string{"b.com"}},
+		{"!(Host(`a.com`) || Host(`b.com`))", nil},
+		{"!(!Host(`a.com`))", []string{"a.com"}},
+		{`Host("\x61.com") && Host/* here */ (` + "`b.com`)", []string{"a.com", "b.com"}},
+		{"ClientIP(`10.0.0.0/8`) && Host(`a.com`)", []string{"a.com"}},
+		{"HostRegexp(`^.+\\.a\\.com$`) || Host(`a.com`)", []string{"HostRegexp(`^.+\\.a\\.com$`)", "a.com"}},
+		{"HostSNIRegexp(`.+`)", []string{"HostSNIRegexp(`.+`)"}},
+		{"!HostRegexp(`.+`)", nil},
+		{"a.com", []string{`rule "a.com"`}},
+		{"Host(`a.com`", []string{"rule \"Host(`a.com`\""}},
+		{"Host('a.com')", []string{`rule "Host('a.com')"`}},
+		{"Host(`a.com`) & Host(`b.com`)", []string{"rule \"Host(`a.com`) & Host(`b.com`)\""}},
+		{"-Host(`a.com`)", []string{"rule \"-Host(`a.com`)\""}},
+		{"x.Host(`a.com`)", []string{"rule \"x.Host(`a.com`)\""}},
+		{"Host(a)", []string{`rule "Host(a)"`}},
+		{strings.Repeat("x", 70_000), []string{"a rule of 68 KiB"}},
+	} {
+		got, err := names.Eval(t.Context(), map[string]any{"rule": c.rule})
+		if err != nil {
+			t.Errorf("%s: %v", c.rule, err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%.80s: hosts (-want +got):\n%s", c.rule, diff)
+		}
+	}
+}
+
+// The parser bears nesting without end.
+func TestTraefikHostsNested(t *testing.T) {
+	names := compile(t, "traefikHosts(object.rule)")
+	for _, rule := range []string{
+		strings.Repeat("(", 30_000) + "Host(`a.com`)" + strings.Repeat(")", 30_000),
+		strings.Repeat("!", 60_000) + "Host(`a.com`)",
+		strings.Repeat("Host(`a`)||", 5_900) + "Host(`a`)",
+	} {
+		if _, err := names.Eval(t.Context(), map[string]any{"rule": rule}); err != nil && !strings.HasPrefix(err.Error(), "it has more than") {
+			t.Errorf("%.20s...: %v", rule, err)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package ingest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// annotationRequires is how a ConstraintTemplate declares what must be in
+// Gatekeeper's copy of the cluster.
+const annotationRequires = "metadata.gatekeeper.sh/requires-sync-data"
+
+// gatekeeperConfigName is the one Config that Gatekeeper heeds.
+const gatekeeperConfigName = "config"
+
+// gatekeeperKinds are the kinds of Gatekeeper.
+func gatekeeperKinds() []Custom {
+	return []Custom{
+		{
+			Kind: snapshot.ConstraintTemplates, Object: "ConstraintTemplate", Versions: []string{"v1", "v1beta1", "v1alpha1"},
+			take: takeInto((*Ingester).constraintTemplate, func(f *snapshot.Facts) *[]snapshot.ConstraintTemplate { return &f.Templates }),
+		},
+		{
+			Kind: snapshot.GatekeeperConfigs, Object: "Config", Versions: []string{"v1alpha1"}, Namespaced: true,
+			take: takeInto((*Ingester).gatekeeperConfig, func(f *snapshot.Facts) *[]snapshot.Replication { return &f.Replications }),
+		},
+		{
+			Kind: snapshot.SyncSets, Object: "SyncSet", Versions: []string{"v1alpha1"},
+			take: takeInto((*Ingester).syncSet, func(f *snapshot.Facts) *[]snapshot.Replication { return &f.Replications }),
+		},
+	}
+}
+
+// takeInto makes the take of a kind whose objects decode into a type.
+func takeInto[T, F any](fact func(*Ingester, *T) F, list func(*snapshot.Facts) *[]F) func(*Ingester, []byte, *snapshot.Facts) error {
+	return func(in *Ingester, data []byte, f *snapshot.Facts) error {
+		o := new(T)
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(data, o); err != nil {
+			return err
+		}
+		facts := list(f)
+		*facts = append(*facts, fact(in, o))
+		return nil
+	}
+}
+
+// constraintTemplate is as much of a ConstraintTemplate as matters here.
+type constraintTemplate struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Targets []struct {
+			Rego string   `json:"rego"`
+			Libs []string `json:"libs"`
+			Code []struct {
+				Source struct {
+					Rego string   `json:"rego"`
+					Libs []string `json:"libs"`
+				} `json:"source"`
+			} `json:"code"`
+		} `json:"targets"`
+	} `json:"spec"`
+}
+
+func (in *Ingester) constraintTemplate(o *constraintTemplate) snapshot.ConstraintTemplate {
+	t := snapshot.ConstraintTemplate{Meta: in.meta(snapshot.ConstraintTemplates.Group(), "ConstraintTemplate", &o.Metadata)}
+	for _, target := range o.Spec.Targets {
+		code := append([]string{target.Rego}, target.Libs...)
+		for _, c := range target.Code {
+			code = append(append(code, c.Source.Rego), c.Source.Libs...)
+		}
+		t.LooksUp = t.LooksUp || strings.Contains(strings.Join(code, "\n"), "data.inventory")
+	}
+	if declared, ok := o.Metadata.Annotations[annotationRequires]; ok {
+		var err error
+		if t.Requires, err = requirements(declared); err != nil {
+			t.Unreadable = err.Error()
+		}
+	}
+	return t
+}
+
+// requirements reads what a template declares: a list of requirements, each a
+// list of alternatives. Like Gatekeeper it takes the quotes and line ends off
+// that people put around the JSON, and refuses fields that it does not know.
+func requirements(declared string) ([][]snapshot.VersionKind, error) {
+	var all [][]struct {
+		Groups   []string `json:"groups"`
+		Versions []string `json:"versions"`
+		Kinds    []string `json:"kinds"`
+	}
+	decoder := json.NewDecoder(strings.NewReader(strings.Trim(declared, "\n\"")))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&all); err != nil {
+		return nil, fmt.Errorf("read annotation %s: %w", annotationRequires, err)
+	}
+	var out [][]snapshot.VersionKind
+	for _, alternatives := range all {
+		var kinds []snapshot.VersionKind
+		for _, a := range alternatives {
+			for _, group := range a.Groups {
+				for _, version := range a.Versions {
+					for _, kind := range a.Kinds {
+						kinds = append(kinds, snapshot.VersionKind{Group: group, Version: version, Kind: kind})
+					}
+				}
+			}
+		}
+		if len(kinds) > 0 {
+			out = append(out, kinds)
+		}
+	}
+	return out, nil
+}
+
+// gatekeeperConfig is as much of a Config as matters here.
+type gatekeeperConfig struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Sync struct {
+			SyncOnly []metav1.GroupVersionKind `json:"syncOnly"`
+		} `json:"sync"`
+	} `json:"spec"`
+}
+
+func (in *Ingester) gatekeeperConfig(o *gatekeeperConfig) snapshot.Replication {
+	r := snapshot.Replication{
+		Meta:  in.meta(snapshot.GatekeeperConfigs.Group(), "Config", &o.Metadata),
+		Kinds: versionKinds(o.Spec.Sync.SyncOnly),
+	}
+	if o.Metadata.Name != gatekeeperConfigName {
+		r.Ignored = fmt.Sprintf("Gatekeeper heeds only the Config called %s", gatekeeperConfigName)
+	}
+	return r
+}
+
+// syncSet is as much of a SyncSet as matters here.
+type syncSet struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		GVKs []metav1.GroupVersionKind `json:"gvks"`
+	} `json:"spec"`
+}
+
+func (in *Ingester) syncSet(o *syncSet) snapshot.Replication {
+	return snapshot.Replication{
+		Meta:  in.meta(snapshot.SyncSets.Group(), "SyncSet", &o.Metadata),
+		Kinds: versionKinds(o.Spec.GVKs),
+	}
+}
+
+func versionKinds(list []metav1.GroupVersionKind) []snapshot.VersionKind {
+	var out []snapshot.VersionKind
+	for _, k := range list {
+		out = append(out, snapshot.VersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind})
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/eventuallytrue/audit/audit/hostsource"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// HostKind returns the kind of a host source for one reading, which ends with
+// the context: then objects cannot be taken in any more. An object whose hosts
+// cannot be read is taken in all the same, and says so itself.
+func HostKind(ctx context.Context, s *hostsource.Source) Custom {
+	return Custom{
+		Kind: s.Kind, Object: s.Object, Versions: s.Versions, Namespaced: true,
+		take: func(in *Ingester, data []byte, f *snapshot.Facts) error {
+			o, err := in.hostObject(ctx, s, data)
+			if err != nil {
+				return err
+			}
+			f.HostObjects = append(f.HostObjects, o)
+			return nil
+		},
+	}
+}
+
+// maxHostObject is the number of bytes of an object whose hosts are read. An API
+// server stores no larger one.
+const maxHostObject = 3 << 20
+
+func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data []byte) (snapshot.HostObject, error) {
+	var o struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &o); err != nil {
+		return snapshot.HostObject{}, err
+	}
+	f := snapshot.HostObject{Meta: in.meta(s.Kind.Group(), s.Object, &o.Metadata)}
+	f.HostsSet = hostsSet(&o.Metadata, s.Fields)
+	switch {
+	case f.Deleting:
+		return f, nil // it claims nothing any more
+	case len(data) > maxHostObject:
+		f.Err = fmt.Sprintf("it is larger than %d MiB", maxHostObject>>20)
+		return f, nil
+	}
+	var whole map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &whole); err != nil {
+		return snapshot.HostObject{}, err
+	}
+	claims, err := s.Read(ctx, withoutNulls(whole))
+	switch {
+	case ctx.Err() != nil:
+		return snapshot.HostObject{}, context.Cause(ctx)
+	case err != nil:
+		f.Err = err.Error()
+	}
+	f.Hosts, f.Odd = claims.Hosts, claims.Odd
+	return f, nil
+}
+
+// withoutNulls takes the fields that are null from an object, in place: to the
+// API server they are not there.
+func withoutNulls(object map[string]any) map[string]any {
+	for key, value := range object {
+		switch v := value.(type) {
+		case nil:
+			delete(object, key)
+		default:
+			eachObject(v)
+		}
+	}
+	return object
+}
+
+// eachObject takes the null fields from the objects in a value.
+func eachObject(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		withoutNulls(v)
+	case []any:
+		for _, item := range v {
+			eachObject(item)
+		}
+	}
+}
+
+// hostsSet returns the latest moment at which an object can have got the hosts
+// that it claims, zero where nothing is known. Where fields of the spec say what
+// they are, the object's generation and the managers of those fields tell. Else
+// it may be anything that was written, and what is written to the metadata raises
+// no generation.
+func hostsSet(o *metav1.ObjectMeta, fields []string) time.Time {
+	counted := len(fields) > 0 && o.Generation == 1
+	untouched := len(o.ManagedFields) == 0 && o.Generation <= 1
+	if counted || untouched || slices.Equal(fields, []string{"metadata.name"}) {
+		return o.CreationTimestamp.UTC()
+	}
+	if len(fields) == 0 {
+		return lastWriteOf(o)
+	}
+	last := unknownMoment()
+	for _, field := range fields {
+		if set := lastWrite(o, "f:spec", "f:"+strings.TrimPrefix(field, "spec.")); set.After(last) {
+			last = set
+		}
+	}
+	return last
+}
+
+// lastWriteOf returns the time of the last write of anything but the status, as
+// far as the managers tell.
+func lastWriteOf(o *metav1.ObjectMeta) time.Time {
+	last := unknownMoment()
+	for i := range o.ManagedFields {
+		e := &o.ManagedFields[i]
+		if e.Subresource != "" {
+			continue
+		}
+		if e.Time == nil {
+			return unknownMoment()
+		}
+		if e.Time.After(last) {
+			last = e.Time.UTC()
+		}
+	}
+	return last
+}

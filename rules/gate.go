@@ -1,0 +1,156 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// gateBook says what is known of the gates at admission, by the kind of object
+// that they could have refused.
+type gateBook struct {
+	view     *snapshot.View
+	known    bool                               // whether they could be read
+	bindings map[string][]*snapshot.GateBinding // by policy
+	byKind   map[snapshot.Kind]*gates
+}
+
+func newGateBook(v *snapshot.View) *gateBook {
+	b := &gateBook{
+		view: v, known: v.Known(snapshot.GateKinds()...),
+		bindings: map[string][]*snapshot.GateBinding{}, byKind: map[snapshot.Kind]*gates{},
+	}
+	if b.known {
+		for binding := range v.GateBindings() {
+			b.bindings[binding.Policy] = append(b.bindings[binding.Policy], binding)
+		}
+	}
+	return b
+}
+
+// gates are the gates that look at objects of one kind.
+type gates struct {
+	*gateBook
+	gates []*snapshot.Gate
+}
+
+// of returns the gates that look at objects like the given one.
+func (b *gateBook) of(m *snapshot.Meta) *gates {
+	kind := m.Resource()
+	if g, ok := b.byKind[kind]; ok {
+		return g
+	}
+	g := &gates{gateBook: b}
+	if b.known {
+		for gate := range b.view.Gates() {
+			if creates, updates := gate.Looks(kind); creates || updates {
+				g.gates = append(g.gates, gate)
+			}
+		}
+	}
+	b.byKind[kind] = g
+	return g
+}
+
+// unknownTimeout is how long a webhook may take where it is not known which
+// there are: the API's default.
+const unknownTimeout = 10 * time.Second
+
+// longest returns how long the slowest webhook may keep an object waiting: two
+// objects that far apart may have been judged at once.
+func (g *gates) longest() time.Duration {
+	if !g.known {
+		return unknownTimeout
+	}
+	var longest time.Duration
+	for _, gate := range g.gates {
+		longest = max(longest, gate.Timeout)
+	}
+	return longest
+}
+
+// holes says why the gates may have let an object of a namespace through, in
+// words for people.
+func (g *gates) holes(namespace string) string {
+	if !g.known {
+		return "The gates at admission could not be read."
+	}
+	if len(g.gates) == 0 {
+		return "Among what was read no webhook and no ValidatingAdmissionPolicy looks at such objects."
+	}
+	var labels snapshot.Labels
+	if ns := g.view.Namespace(namespace); ns != nil {
+		labels = ns.Labels
+	}
+	labels = labels.With(namespaceName, namespace)
+	var holes []string
+	sound := 0
+	for _, gate := range g.gates {
+		hole := g.hole(gate, labels)
+		if hole == "" {
+			sound++
+			continue
+		}
+		holes = append(holes, fmt.Sprintf("%s %s", gateName(gate), hole))
+	}
+	switch {
+	case sound == 0:
+		return fmt.Sprintf("For namespace %s: %s.", namespace, joinSome(holes))
+	case len(holes) == 0:
+		return fmt.Sprintf("%s at such objects and fails closed: whether it knows this rule, and how old its copy of the "+
+			"cluster was, cannot be read.", does(sound, "gate", "look"))
+	}
+	return fmt.Sprintf("%s at such objects and fails closed; beside that, %s.", does(sound, "gate", "look"), joinSome(holes))
+}
+
+// hole says how a gate lets objects with these labels of their Namespace
+// through; empty if it does not.
+func (g *gates) hole(gate *snapshot.Gate, namespace snapshot.Labels) string {
+	switch {
+	case !gate.Namespaces.Matches(namespace):
+		return "does not look at that namespace"
+	case gate.Webhook == "" && !g.denies(gate, namespace):
+		return "has no binding there that denies: it only warns or records"
+	case gate.FailsOpen:
+		return "fails open (failurePolicy Ignore)"
+	case gate.Conditional:
+		return "looks only at objects that meet its conditions"
+	}
+	return ""
+}
+
+// denies reports whether a policy is bound such that it refuses objects of the
+// namespace.
+func (g *gates) denies(policy *snapshot.Gate, namespace snapshot.Labels) bool {
+	for _, b := range g.bindings[policy.Name] {
+		if b.Denies && b.Namespaces.Matches(namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+func gateName(g *snapshot.Gate) string {
+	if g.Webhook != "" {
+		return "webhook " + g.Webhook
+	}
+	return "policy " + g.Name
+}
+
+// namedHoles is how many holes a cause names.
+const namedHoles = 3
+
+func joinSome(list []string) string {
+	out := ""
+	for i, s := range list {
+		switch {
+		case i == namedHoles:
+			return fmt.Sprintf("%s and %d more", out, len(list)-i)
+		case i > 0:
+			out += "; "
+		}
+		out += s
+	}
+	return out
+}

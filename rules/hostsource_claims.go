@@ -1,0 +1,59 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// hostObjectClaims adds what the objects of host sources claim. What proxy serves
+// them is not known, so one that asks for every host claims nothing: whether
+// that takes anything from anybody cannot be told.
+func hostObjectClaims(c *claims, in Input) {
+	for o := range in.View.HostObjects() {
+		if leaving(in.View, &o.Meta) {
+			continue
+		}
+		owner := in.Owner(&o.Meta)
+		for _, h := range o.Hosts {
+			if host := NormalHost(h.Host); host != "" {
+				c.addFrom(host, &o.Meta, owner, h.Deep)
+			}
+		}
+	}
+}
+
+// addFrom records a claim of an object of a host source.
+func (c *claims) addFrom(host string, object *snapshot.Meta, owner Owner, deep bool) {
+	to := c.of(host, object, owner, snapshot.FromHostSource)
+	to.deep = to.deep || deep
+	to.bound(object.HostsSet)
+}
+
+// unreadHosts returns an advisory for each object of a host source of which it is
+// not known what it claims, be it all of it or a part.
+func unreadHosts(in Input) []Advisory {
+	var out []Advisory
+	for o := range in.View.HostObjects() {
+		if leaving(in.View, &o.Meta) {
+			continue
+		}
+		var message string
+		switch {
+		case o.Err != "":
+			message = "its hosts could not be read: " + o.Err
+		case len(o.Odd) > 0:
+			message = "hosts that it may claim were not judged, for these cannot be compared: " + strings.Join(o.Odd, ", ")
+		default:
+			continue
+		}
+		owner := in.Owner(&o.Meta)
+		out = append(out, Advisory{
+			Subject: objectSubject(&o.Meta),
+			Owners:  []Owner{owner},
+			Message: message,
+			Objects: []Object{objectOf(&o.Meta, owner, "unreadable", "")},
+		})
+	}
+	return out
+}
