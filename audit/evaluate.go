@@ -21,21 +21,45 @@ type Evaluation struct {
 	Advisories []Advisory
 	Isolation  []rules.Isolation
 	Exceptions []ExceptionUse
+	// Excepted are the findings that exceptions hide.
+	Excepted []Finding
+	// Unjudged are subjects that a rule which ran could not judge, and Waived
+	// those that the config leaves out.
+	Unjudged, Waived []RuleSubject
+}
+
+// RuleSubject is a subject of a rule.
+type RuleSubject struct {
+	Rule    string
+	Subject rules.Subject
 }
 
 // Evaluate lets each rule judge the snapshot. A rule whose kinds were not all
 // read is skipped, and one that errs or panics has failed: neither says
 // anything of its subjects. The time is that of the sweep.
 func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now time.Time) Evaluation {
-	e := &evaluator{config: c, now: now, owners: newOwners(c, snap), uses: make([]ExceptionUse, len(c.Exceptions))}
+	return EvaluateAfter(&Previous{}, snap, set, c, now)
+}
+
+// EvaluateAfter is Evaluate with what an earlier sweep tells.
+func EvaluateAfter(p *Previous, snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now time.Time) Evaluation {
+	e := &evaluator{previous: p, config: c, now: now, owners: newOwners(c, snap), uses: make([]ExceptionUse, len(c.Exceptions))}
 	var ev Evaluation
 	for _, rule := range set {
 		outcome, result := e.run(rule, snap)
 		ev.Rules = append(ev.Rules, outcome)
 		for _, v := range result.Violations {
-			if f := e.finding(rule, v); !e.excepted(f) {
+			if f := e.finding(rule, v); e.excepted(f) {
+				ev.Excepted = append(ev.Excepted, f)
+			} else {
 				ev.Findings = append(ev.Findings, f)
 			}
+		}
+		for _, s := range result.Unjudged {
+			ev.Unjudged = append(ev.Unjudged, RuleSubject{rule.Name, s})
+		}
+		for _, s := range result.Waived {
+			ev.Waived = append(ev.Waived, RuleSubject{rule.Name, s})
 		}
 		for _, a := range result.Advisories {
 			ev.Advisories = append(ev.Advisories, Advisory{
@@ -51,10 +75,11 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 }
 
 type evaluator struct {
-	config *config.Config
-	now    time.Time
-	owners *owners
-	uses   []ExceptionUse
+	previous *Previous
+	config   *config.Config
+	now      time.Time
+	owners   *owners
+	uses     []ExceptionUse
 }
 
 // run lets one rule judge, unless something it needs is not known.
@@ -62,8 +87,8 @@ func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outc
 	outcome = Outcome{Rule: rule.Name, Status: Ran}
 	var unread []string
 	for _, kind := range rule.Needs {
-		if status := snap.Status(kind); !status.Known() {
-			unread = append(unread, fmt.Sprintf("%s %s", kind, status))
+		for _, read := range snap.Unknown(kind) {
+			unread = append(unread, fmt.Sprintf("%s %s", read.Kind, read.Status))
 		}
 	}
 	if len(unread) > 0 {
@@ -80,10 +105,11 @@ func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outc
 	}()
 	settings := e.config.Settings(rule)
 	result, err := rule.Run(rules.Input{
-		View:       snap.View(rule.Needs...),
+		View:       snap.View(slices.Concat(rule.Needs, rule.Uses)...),
 		Owner:      e.owners.of,
 		Directions: settings.Directions,
 		Exempt:     settings.Exempt,
+		Before:     e.previous.before,
 	})
 	if err != nil {
 		outcome.Status, outcome.Reason = Broken, err.Error()
@@ -112,8 +138,9 @@ func panicSite(stack []byte) string {
 func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 	objects := slices.Clone(v.Objects)
 	slices.SortStableFunc(objects, rules.CompareObjects)
+	id := rules.ID(rule.Name, v.Subject)
 	return Finding{
-		ID:        rules.ID(rule.Name, v.Subject),
+		ID:        id,
 		Rule:      rule.Name,
 		Severity:  e.config.Settings(rule).Severity.Lower(v.Lighter),
 		Subject:   v.Subject,
@@ -123,13 +150,14 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 		Cause:     v.Cause,
 		Remedy:    v.Remedy,
 		State:     Open,
-		FirstSeen: e.now,
+		FirstSeen: e.previous.firstSeen(id, e.now),
 		Objects:   objects,
 	}
 }
 
 // names returns who is told, sorted. What nobody is known to own goes to the
-// fallback owner; without one the namespace stands for its owner.
+// fallback owner; without one the namespace stands for its owner, or the cluster
+// for that of an object in none.
 func (e *evaluator) names(owners []rules.Owner) []string {
 	out := []string{}
 	for _, o := range owners {
@@ -138,6 +166,8 @@ func (e *evaluator) names(owners []rules.Owner) []string {
 			out = append(out, o.Name)
 		case e.config.Owners.Fallback != "":
 			out = append(out, e.config.Owners.Fallback)
+		case o.Namespace == "":
+			out = append(out, "cluster")
 		default:
 			out = append(out, "namespace "+o.Namespace)
 		}

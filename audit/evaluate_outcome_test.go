@@ -44,9 +44,9 @@ func TestEvaluateRuleOutcomeByStatusOfItsKinds(t *testing.T) {
 			want:  audit.Outcome{Rule: "probe", Status: audit.Skipped, Reason: "pods failed"},
 		}, {
 			name:  "a rule is skipped when nobody asked for a kind that it needs",
-			needs: []snapshot.Kind{"gateways.gateway.networking.k8s.io"},
+			needs: []snapshot.Kind{"gadgets.example.com"},
 			want: audit.Outcome{
-				Rule: "probe", Status: audit.Skipped, Reason: "gateways.gateway.networking.k8s.io failed",
+				Rule: "probe", Status: audit.Skipped, Reason: "gadgets.example.com failed",
 			},
 		}, {
 			name:  "the reason names every kind that is missing",

@@ -35,8 +35,11 @@ func newOwners(c *config.Config, s *snapshot.Snapshot) *owners {
 // of returns the owner of an object, or of a Namespace.
 func (o *owners) of(m *snapshot.Meta) rules.Owner {
 	name := m.Namespace
-	if m.Kind == "Namespace" && m.Namespace == "" {
+	switch {
+	case m.Kind == "Namespace" && name == "":
 		return o.namespace(m.Name).owner
+	case name == "":
+		return clusterWide(m)
 	}
 	ns := o.namespace(name)
 	own := m.Owner
@@ -53,6 +56,15 @@ func (o *owners) of(m *snapshot.Meta) rules.Owner {
 	owner := ns.owner
 	owner.Contradicts = own
 	return owner
+}
+
+// clusterWide returns the owner of an object that is in no namespace: whoever it
+// names itself, since only the platform can write such objects.
+func clusterWide(m *snapshot.Meta) rules.Owner {
+	if m.Owner.Value == "" {
+		return rules.Owner{}
+	}
+	return rules.Owner{Name: m.Owner.Value, Source: sourceOf(m.Owner, "the "+m.Kind)}
 }
 
 // namespace returns who owns a namespace. It need not be in the snapshot: the

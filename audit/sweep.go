@@ -14,6 +14,11 @@ import (
 // anywhere. An error means that the sweep was ended from outside, and there is
 // no result.
 func Sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time) (*Result, error) {
+	return SweepAfter(ctx, &Previous{}, src, set, c, clock)
+}
+
+// SweepAfter is Sweep with what an earlier sweep tells.
+func SweepAfter(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time) (*Result, error) {
 	started := clock()
 	var b snapshot.Builder
 	reading, err := src.Read(ctx, Needs(set), &b)
@@ -21,7 +26,7 @@ func Sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config,
 		return nil, err
 	}
 	snap := b.Freeze()
-	ev := Evaluate(snap, set, c, started)
+	ev := EvaluateAfter(p, snap, set, c, started)
 	slices.SortFunc(reading.Passed, comparePassed)
 	return &Result{
 		Cluster:    c.Cluster,
@@ -38,12 +43,13 @@ func Sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config,
 	}, nil
 }
 
-// Needs returns the kinds that a set of rules needs, sorted. Namespaces are
+// Needs returns the kinds that a set of rules needs or uses, sorted. Namespaces are
 // always among them, since owners hang on them.
 func Needs(set []*rules.Rule) []snapshot.Kind {
 	kinds := []snapshot.Kind{snapshot.Namespaces}
 	for _, r := range set {
 		kinds = append(kinds, r.Needs...)
+		kinds = append(kinds, r.Uses...)
 	}
 	slices.Sort(kinds)
 	return slices.Compact(kinds)

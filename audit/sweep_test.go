@@ -98,11 +98,14 @@ func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
 
 func TestSweepAsksForWhatItsRulesNeed(t *testing.T) {
 	src := &source{}
-	set := []*rules.Rule{rules.OneOwnerPerHost()}
-	if _, err := audit.Sweep(t.Context(), src, set, parse(t, ""), ticking()); err != nil {
+	rule := &rules.Rule{
+		Name: "probe", Needs: []snapshot.Kind{snapshot.IngressClasses, snapshot.Ingresses}, Uses: []snapshot.Kind{snapshot.Pods},
+		Run: func(rules.Input) (rules.Result, error) { return rules.Result{}, nil },
+	}
+	if _, err := audit.Sweep(t.Context(), src, []*rules.Rule{rule}, parse(t, ""), ticking()); err != nil {
 		t.Fatal(err)
 	}
-	want := []snapshot.Kind{snapshot.IngressClasses, snapshot.Ingresses, snapshot.Namespaces}
+	want := []snapshot.Kind{snapshot.IngressClasses, snapshot.Ingresses, snapshot.Namespaces, snapshot.Pods}
 	if diff := cmp.Diff(want, src.asked); diff != "" {
 		t.Errorf("asked for (-want +got):\n%s", diff)
 	}

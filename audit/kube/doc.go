@@ -5,4 +5,7 @@
 // is stored at that moment: no informer, no cache, no older resource version.
 // A page is turned into facts by package ingest and dropped. What could not be
 // read to its end is thrown away and said so, never passed on as the whole.
+//
+// Which custom kinds there are, and in which versions, one request of discovery
+// tells for all of them: those that are not served cost nothing more.
 package kube

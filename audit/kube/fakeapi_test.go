@@ -11,22 +11,29 @@ import (
 // fakeAPI serves lists as an API server does, page by page. client-go's fake
 // clientset knows no pages.
 type fakeAPI struct {
-	mu    sync.Mutex
-	names map[string][]string // of the objects, by the path of the list
+	mu     sync.Mutex
+	names  map[string][]string // of the objects, by the path of the list
+	serves []string            // the custom kinds among them, as discovery takes them
 }
 
 const (
 	namespacesPath = "/api/v1/namespaces"
 	podsPath       = "/api/v1/pods"
 	ingressesPath  = "/apis/networking.k8s.io/v1/ingresses"
+	routesPath     = "/apis/gateway.networking.k8s.io/v1/httproutes"
+	discoveryPath  = "/apis"
 )
 
 func newFakeAPI() *fakeAPI {
-	return &fakeAPI{names: map[string][]string{
-		namespacesPath: {"a", "b", "c"},
-		podsPath:       {"p1", "p2"},
-		ingressesPath:  {"i1", "i2", "i3", "i4", "i5"},
-	}}
+	return &fakeAPI{
+		names: map[string][]string{
+			namespacesPath: {"a", "b", "c"},
+			podsPath:       {"p1", "p2"},
+			ingressesPath:  {"i1", "i2", "i3", "i4", "i5"},
+			routesPath:     {"r1", "r2", "r3", "r4", "r5"},
+		},
+		serves: []string{"gateway.networking.k8s.io/v1 httproutes HTTPRoute"},
+	}
 }
 
 // remove deletes the first object of a list.
@@ -51,6 +58,8 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case ok:
 		f.list(w, r, names)
+	case r.URL.Path == discoveryPath:
+		discovery(w, f.serves)
 	case f.discover(w, r.URL.Path):
 	default:
 		http.NotFound(w, r)
@@ -88,6 +97,34 @@ func (f *fakeAPI) discover(w http.ResponseWriter, path string) bool {
 	}
 	answer(w, map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "resources": resources})
 	return true
+}
+
+// discovery answers what is served: a line for each kind and version, as
+// "group/version plural Kind", with "cluster" or "stale" behind it where that is so.
+func discovery(w http.ResponseWriter, serves []string) {
+	groups := []any{}
+	for _, line := range serves {
+		word := strings.Fields(line)
+		group, version, _ := strings.Cut(word[0], "/")
+		scope, freshness := "Namespaced", "Current"
+		switch word[len(word)-1] {
+		case "cluster":
+			scope = "Cluster"
+		case "stale":
+			freshness = "Stale"
+		}
+		groups = append(groups, map[string]any{
+			"metadata": map[string]any{"name": group},
+			"versions": []any{map[string]any{
+				"version": version, "freshness": freshness,
+				"resources": []any{map[string]any{
+					"resource": word[1], "scope": scope, "verbs": []string{"list"},
+					"responseKind": map[string]any{"group": group, "version": version, "kind": word[2]},
+				}},
+			}},
+		})
+	}
+	answer(w, map[string]any{"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": groups})
 }
 
 func answer(w http.ResponseWriter, body any) {

@@ -18,6 +18,7 @@ import (
 var (
 	namespaces = []snapshot.Kind{snapshot.Namespaces}
 	ingresses  = []snapshot.Kind{snapshot.Ingresses}
+	routes     = []snapshot.Kind{snapshot.HTTPRoutes}
 )
 
 // newSource returns a source that reads two objects a page and waits for
@@ -69,6 +70,15 @@ func ingressNames(s *snapshot.Snapshot) []string {
 	var names []string
 	for i := range s.View(snapshot.Ingresses).Ingresses() {
 		names = append(names, i.Name)
+	}
+	return names
+}
+
+// routeNames returns the names of the routes in the snapshot.
+func routeNames(s *snapshot.Snapshot) []string {
+	var names []string
+	for r := range s.View(snapshot.GRPCRoutes, snapshot.HTTPRoutes, snapshot.TLSRoutes).Routes() {
+		names = append(names, r.Name)
 	}
 	return names
 }

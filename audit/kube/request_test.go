@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,18 @@ func (r *recorder) decide(req *http.Request) kubetest.Answer {
 	defer r.mu.Unlock()
 	r.requests = append(r.requests, req)
 	return nil
+}
+
+// paths returns the paths that were asked for, sorted.
+func (r *recorder) paths() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var paths []string
+	for _, req := range r.requests {
+		paths = append(paths, req.URL.Path)
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 func TestRequestsAreLivePages(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// resources returns how each kind is read that this source can read. To add a
-// kind, add its line here.
+// resources returns how each kind is read that has a typed client. To add a kind,
+// add its line here; those without one are ingest.Customs.
 func resources() []resource {
 	return []resource{
 		{kind: snapshot.Namespaces, version: "v1", everywhere: true, open: openNamespaces},
@@ -27,6 +27,9 @@ func resources() []resource {
 		{kind: snapshot.IngressClasses, version: "v1", open: openIngressClasses},
 		{kind: snapshot.Ingresses, version: "v1", open: openIngresses},
 		{kind: snapshot.NetworkPolicies, version: "v1", open: openNetworkPolicies},
+		{kind: snapshot.ValidatingWebhooks, version: "v1", open: openWebhooks},
+		{kind: snapshot.ValidatingPolicies, version: "v1", open: openAdmissionPolicies},
+		{kind: snapshot.ValidatingBindings, version: "v1", open: openAdmissionBindings},
 	}
 }
 

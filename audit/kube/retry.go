@@ -56,6 +56,10 @@ func transient(err error) bool {
 		code := status.Status().Code
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
 	}
+	var object *objectError
+	if errors.As(err, &object) {
+		return false
+	}
 	// What is left is a broken connection or an answer that was cut short or
 	// garbled on its way, but for the faults of a configuration.
 	var certificate *tls.CertificateVerificationError

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -13,6 +11,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/hostsource"
+	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -22,6 +22,8 @@ type Options struct {
 	UserAgent string
 	// OwnerKeys are the label and annotation keys that name an owner.
 	OwnerKeys []string
+	// HostSources are the kinds that snapshot.HostSources stands for.
+	HostSources []hostsource.Source
 	// PageSize is the number of objects asked for at once; 500 by default.
 	PageSize int64
 	// Parallel is the number of kinds read side by side; 6 by default.
@@ -36,6 +38,8 @@ type Options struct {
 type Source struct {
 	client    kubernetes.Interface
 	resources map[snapshot.Kind]resource
+	customs   map[snapshot.Kind]ingest.Custom
+	hosts     map[snapshot.Kind]*hostsource.Source
 	opts      Options
 }
 
@@ -67,42 +71,41 @@ func NewSource(cfg *rest.Config, opts Options) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
-	table := make(map[snapshot.Kind]resource)
-	for _, r := range resources() {
-		table[r.kind] = r
+	source := &Source{
+		client: client, opts: opts,
+		resources: map[snapshot.Kind]resource{}, customs: map[snapshot.Kind]ingest.Custom{},
+		hosts: map[snapshot.Kind]*hostsource.Source{},
 	}
-	return &Source{client: client, resources: table, opts: opts}, nil
-}
-
-// outcome is what became of one kind. Facts are of a Listed kind only.
-type outcome struct {
-	facts snapshot.Facts
-	read  snapshot.Read
+	for _, r := range resources() {
+		source.resources[r.kind] = r
+	}
+	for _, c := range ingest.Customs() {
+		source.customs[c.Kind] = c
+	}
+	for i := range opts.HostSources {
+		source.hosts[opts.HostSources[i].Kind] = &opts.HostSources[i]
+	}
+	return source, nil
 }
 
 // Read lists the given kinds side by side. A deadline of the context leaves
 // the kinds that were not complete by then Failed; a cancellation is an error.
 // Read returns at once in both cases, even where a request is slow to notice.
 func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
-	waiting := make(map[snapshot.Kind]bool, len(kinds))
-	for _, kind := range kinds {
-		waiting[kind] = true
-	}
-	done := s.start(ctx, slices.Sorted(maps.Keys(waiting)))
-	for len(waiting) > 0 {
+	kinds = s.expand(kinds, b)
+	c := newCollection(s, kinds, b)
+	done := s.start(ctx, c.kinds())
+	for !c.complete() {
 		select {
 		case o := <-done:
-			delete(waiting, o.read.Kind)
-			b.Add(o.facts, o.read)
+			c.take(o)
 			continue
 		case <-ctx.Done():
 		}
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			break
 		}
-		for kind := range waiting {
-			b.Add(snapshot.Facts{}, s.failed(kind, timedOut))
-		}
+		c.giveUp()
 		return audit.Reading{}, nil
 	}
 	// A kind that failed because of the cancellation may come in before the
@@ -118,16 +121,36 @@ func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Bu
 func (s *Source) start(ctx context.Context, kinds []snapshot.Kind) <-chan outcome {
 	// The client logs what it also returns as an error.
 	ctx = klog.NewContext(ctx, klog.Logger{})
-	queue := make(chan snapshot.Kind, len(kinds))
+	jobs := make(chan func() outcome, len(kinds))
+	var customs []ingest.Custom
 	for _, kind := range kinds {
-		queue <- kind
+		if c, ok := s.customs[kind]; ok {
+			customs = append(customs, c)
+			continue
+		}
+		if source, ok := s.hosts[kind]; ok {
+			customs = append(customs, ingest.HostKind(ctx, source))
+			continue
+		}
+		jobs <- func() outcome { return s.readKind(ctx, kind) }
 	}
-	close(queue)
-	done := make(chan outcome, len(kinds))
-	for range min(s.opts.Parallel, len(kinds)) {
+	done := make(chan outcome)
+	send := func(o outcome) {
+		select {
+		case done <- o:
+		case <-ctx.Done():
+		}
+	}
+	go func() {
+		defer close(jobs)
+		// What is not served is told by discovery and needs no request of its
+		// own; the other kinds are read meanwhile.
+		s.queueCustoms(ctx, customs, jobs, send)
+	}()
+	for range s.opts.Parallel {
 		go func() {
-			for kind := range queue {
-				done <- s.readKind(ctx, kind)
+			for job := range jobs {
+				send(job())
 			}
 		}()
 	}

@@ -20,8 +20,6 @@ var (
 	laterPage = kubetest.Page("ingresses", true)
 )
 
-func anyPage(r *http.Request) bool { return firstPage(r) || laterPage(r) }
-
 func anything(*http.Request) bool { return true }
 
 func ok(body string) kubetest.Answer {
@@ -31,39 +29,50 @@ func ok(body string) kubetest.Answer {
 	}
 }
 
-func TestIngressesAreRead(t *testing.T) {
-	all := []string{"i1", "i2", "i3", "i4", "i5"}
-	tests := map[string]kubetest.Decide{
+// survivable are ways in which a list of five objects can go wrong, and be read
+// to its end all the same.
+func survivable(resource string) map[string]kubetest.Decide {
+	first, later := kubetest.Page(resource, false), kubetest.Page(resource, true)
+	return map[string]kubetest.Decide{
 		"page by page": kubetest.First(0, anything, nil),
-		"again from the start where a page expires":  kubetest.First(1, laterPage, kubetest.Expire()),
-		"even where three lists expire":              kubetest.First(3, laterPage, kubetest.Expire()),
-		"even where the first page is gone once":     kubetest.First(1, firstPage, kubetest.Expire()),
-		"even where a gateway says gone in its way":  kubetest.First(1, laterPage, kubetest.Text(410, "gone")),
-		"after a 429 that says when":                 kubetest.First(3, laterPage, kubetest.TooManyRequests(0)),
-		"after more of them than client-go bears":    kubetest.First(15, laterPage, kubetest.TooManyRequests(0)),
-		"after a 429 that does not say when":         kubetest.First(3, laterPage, kubetest.TooManyRequests(-1)),
-		"after an error of the server":               kubetest.First(1, laterPage, kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd")),
-		"after a gateway that found nobody":          kubetest.First(4, firstPage, kubetest.Text(502, "<html>")),
-		"after an answer that was cut":               kubetest.First(1, laterPage, kubetest.Cut(30)),
-		"after four answers that were cut":           kubetest.First(4, firstPage, kubetest.Cut(30)),
-		"after an answer that is another page's":     kubetest.First(1, laterPage, ok(`{"kind":"PodList","apiVersion":"v1"}`)),
-		"after the login page of a gateway":          kubetest.First(1, firstPage, kubetest.Text(200, "<html>log in</html>")),
-		"after an answer that is a list of nothing":  kubetest.First(1, firstPage, ok(`{}`)),
-		"after an answer that is garbled on its way": kubetest.First(1, laterPage, ok(`{"metadata":{"resourceVersion":"7"},"items":[{"meta`)),
+		"again from the start where a page expires":  kubetest.First(1, later, kubetest.Expire()),
+		"even where three lists expire":              kubetest.First(3, later, kubetest.Expire()),
+		"even where the first page is gone once":     kubetest.First(1, first, kubetest.Expire()),
+		"even where a gateway says gone in its way":  kubetest.First(1, later, kubetest.Text(410, "gone")),
+		"after a 429 that says when":                 kubetest.First(3, later, kubetest.TooManyRequests(0)),
+		"after more of them than client-go bears":    kubetest.First(15, later, kubetest.TooManyRequests(0)),
+		"after a 429 that does not say when":         kubetest.First(3, later, kubetest.TooManyRequests(-1)),
+		"after an error of the server":               kubetest.First(1, later, kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd")),
+		"after a gateway that found nobody":          kubetest.First(4, first, kubetest.Text(502, "<html>")),
+		"after an answer that was cut":               kubetest.First(1, later, kubetest.Cut(30)),
+		"after four answers that were cut":           kubetest.First(4, first, kubetest.Cut(30)),
+		"after an answer that is another page's":     kubetest.First(1, later, ok(`{"kind":"PodList","apiVersion":"v1"}`)),
+		"after the login page of a gateway":          kubetest.First(1, first, kubetest.Text(200, "<html>log in</html>")),
+		"after an answer that is a list of nothing":  kubetest.First(1, first, ok(`{}`)),
+		"after an answer that is garbled on its way": kubetest.First(1, later, ok(`{"metadata":{"resourceVersion":"7"},"items":[{"meta`)),
 	}
-	for name, decide := range tests {
+}
+
+func TestIngressesAreRead(t *testing.T) {
+	for name, decide := range survivable("ingresses") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			source := newSource(t, serve(t, kubetest.Disturb(newFakeAPI(), decide)), kube.Options{})
 			s := read(t, source, ingresses)
-			want := []snapshot.Read{{Kind: snapshot.Ingresses, Version: "v1", Status: snapshot.Listed, Items: 5}}
-			if diff := cmp.Diff(want, s.Reads()); diff != "" {
-				t.Errorf("reads (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(all, ingressNames(s)); diff != "" {
+			checkRead(t, s, snapshot.Ingresses)
+			if diff := cmp.Diff([]string{"i1", "i2", "i3", "i4", "i5"}, ingressNames(s)); diff != "" {
 				t.Errorf("names (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// checkRead holds that all five objects of a kind were read, and nothing else.
+func checkRead(t *testing.T, s *snapshot.Snapshot, kind snapshot.Kind) {
+	t.Helper()
+	want := []snapshot.Read{{Kind: kind, Version: "v1", Status: snapshot.Listed, Items: 5}}
+	if diff := cmp.Diff(want, s.Reads()); diff != "" {
+		t.Errorf("reads (-want +got):\n%s", diff)
 	}
 }
 

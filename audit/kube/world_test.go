@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,9 +12,10 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// worldKinds are all kinds that the source can read.
-var worldKinds = append(snapshot.WorkloadKinds(),
-	snapshot.Namespaces, snapshot.Pods, snapshot.Ingresses, snapshot.IngressClasses, snapshot.NetworkPolicies)
+// worldKinds are all kinds that the source can read with typed clients.
+var worldKinds = slices.Concat(snapshot.WorkloadKinds(), snapshot.GateKinds(), []snapshot.Kind{
+	snapshot.Namespaces, snapshot.Pods, snapshot.Ingresses, snapshot.IngressClasses, snapshot.NetworkPolicies,
+})
 
 // worldSize is the number of objects of each kind in populate's world.
 const worldSize = 5
@@ -82,6 +84,29 @@ kind: CronJob
 metadata: {name: hourly, namespace: team-%[1]d}
 spec: {schedule: "0 * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: web, image: web}]}}}}}
 ---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: gate-%[1]d}
+webhooks:
+- name: gate.example.com
+  clientConfig: {url: "https://gate.example.com"}
+  rules: [{apiGroups: [example.com], apiVersions: [v1], resources: [unicorns], operations: [CREATE]}]
+  sideEffects: None
+  admissionReviewVersions: [v1]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: gate-%[1]d}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [example.com], apiVersions: [v1], resources: [unicorns], operations: [CREATE]}]
+  validations: [{expression: "true"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: gate-%[1]d}
+spec: {policyName: gate-%[1]d, validationActions: [Deny]}
+---
 `
 
 // populate fills the cluster with worldSize objects of each kind.
@@ -91,11 +116,22 @@ func populate(t *testing.T, c *kubetest.Cluster) {
 	for i := range worldSize {
 		fmt.Fprintf(&world, district, i+1)
 	}
-	file := filepath.Join(t.TempDir(), "world.yaml")
-	if err := os.WriteFile(file, []byte(world.String()), 0o600); err != nil {
+	create(t, c, world.String())
+}
+
+// create makes objects of manifests.
+func create(t *testing.T, c *kubetest.Cluster, manifests string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "manifests.yaml")
+	if err := os.WriteFile(file, []byte(manifests), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Kubectl(t.Context(), "create", "-f", file); err != nil {
+	kubectl(t, c, "create", "-f", file)
+}
+
+func kubectl(t *testing.T, c *kubetest.Cluster, args ...string) {
+	t.Helper()
+	if _, err := c.Kubectl(t.Context(), args...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -58,7 +58,7 @@ func objects(s *snapshot.Snapshot) []string {
 	for f := range v.Ingresses() {
 		out = append(out, f.Ref().String())
 	}
-	for f := range v.NetworkPolicies() {
+	for f := range v.Policies() {
 		out = append(out, f.Ref().String())
 	}
 	for f := range v.Workloads() {

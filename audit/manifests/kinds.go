@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -23,7 +24,7 @@ type entry struct {
 // served by the group extensions.
 func entryMap() map[schema.GroupVersionKind]entry {
 	m := map[schema.GroupVersionKind]entry{}
-	for _, e := range entries() {
+	for _, e := range append(entries(), gateEntries()...) {
 		for _, version := range e.versions {
 			gvk := schema.GroupVersionKind{Group: e.kind.Group(), Version: version, Kind: e.name}
 			if version == extensions {
@@ -32,7 +33,27 @@ func entryMap() map[schema.GroupVersionKind]entry {
 			m[gvk] = e
 		}
 	}
+	for _, c := range ingest.Customs() {
+		addCustom(m, c)
+	}
 	return m
+}
+
+// addCustom adds the entries of a custom kind. Types that have an entry keep it.
+func addCustom(m map[schema.GroupVersionKind]entry, c ingest.Custom) {
+	e := entry{kind: c.Kind, name: c.Object, take: func(r *reader, data []byte) error {
+		data, err := complete(data, c.Namespaced)
+		if err != nil {
+			return err
+		}
+		return c.Take(r.ingester, data, &r.facts)
+	}}
+	for _, version := range c.Versions {
+		gvk := schema.GroupVersionKind{Group: c.Kind.Group(), Version: version, Kind: c.Object}
+		if _, taken := m[gvk]; !taken {
+			m[gvk] = e
+		}
+	}
 }
 
 // extensions stands among the versions of a kind that was served by that group.
@@ -59,6 +80,28 @@ func entries() []entry {
 			func(f *snapshot.Facts) *[]snapshot.IngressClass { return &f.IngressClasses }, "v1beta1"),
 		namespaced(snapshot.NetworkPolicies, "NetworkPolicy", (*ingest.Ingester).NetworkPolicy,
 			func(f *snapshot.Facts) *[]snapshot.Policy { return &f.Policies }, extensions),
+	}
+}
+
+// gateEntries are the kinds that say which gates there are at admission. One
+// configuration holds several webhooks.
+func gateEntries() []entry {
+	gates := func(f *snapshot.Facts) *[]snapshot.Gate { return &f.Gates }
+	return []entry{
+		{
+			kind: snapshot.ValidatingWebhooks, name: "ValidatingWebhookConfiguration", versions: []string{"v1"},
+			take: func(r *reader, data []byte) error {
+				var o admissionv1.ValidatingWebhookConfiguration
+				if err := decode(data, &o, false); err != nil {
+					return err
+				}
+				r.facts.Gates = append(r.facts.Gates, r.ingester.Webhooks(&o)...)
+				return nil
+			},
+		},
+		clusterWide(snapshot.ValidatingPolicies, "ValidatingAdmissionPolicy", (*ingest.Ingester).AdmissionPolicy, gates),
+		clusterWide(snapshot.ValidatingBindings, "ValidatingAdmissionPolicyBinding", (*ingest.Ingester).AdmissionBinding,
+			func(f *snapshot.Facts) *[]snapshot.GateBinding { return &f.GateBindings }),
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // typeMeta is what tells the kind of an object. The items of a list may leave
@@ -49,13 +51,20 @@ func (r *reader) object(where string, data json.RawMessage, inherit typeMeta, de
 	entry, ok := r.entries[gv.WithKind(t.Kind)]
 	if !ok || !r.wanted[entry.kind] {
 		r.passed[audit.Passed{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
+		if !ok && ingest.UnmodelledPolicy(gv.Group, t.Kind) {
+			r.unmodelled(gv.Group, t.Kind, data)
+		}
 		return
 	}
-	if err := entry.take(r, data); err != nil {
+	err = entry.take(r, data)
+	switch {
+	case errors.Is(err, ingest.ErrOther):
+		r.passed[audit.Passed{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
+	case err != nil:
 		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
-		return
+	default:
+		r.items[entry.kind]++
 	}
-	r.items[entry.kind]++
 }
 
 // maxNesting bounds how deep lists may stand in lists: each copies what is in it.
@@ -91,6 +100,19 @@ func (r *reader) list(where string, data json.RawMessage, t typeMeta, depth int)
 	return true
 }
 
+// unmodelled notes a policy that nothing here understands. Its kind is called by
+// the name of its objects, since manifests do not tell the plural.
+func (r *reader) unmodelled(group, kind string, data []byte) {
+	var o struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	// One whose metadata cannot be read may be about any namespace.
+	_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &o)
+	r.facts.Unmodelled = append(r.facts.Unmodelled, snapshot.Unmodelled{
+		Kind: snapshot.KindOf(group, kind), Namespace: o.Metadata.Namespace,
+	})
+}
+
 func (r *reader) passedList() []audit.Passed {
 	var out []audit.Passed
 	for p, n := range r.passed {
@@ -116,4 +138,36 @@ func decode(data []byte, o metav1.Object, namespaced bool) error {
 		o.SetNamespace(metav1.NamespaceDefault)
 	}
 	return nil
+}
+
+// complete does for an object that stays JSON what decode does for a typed one.
+func complete(data []byte, namespaced bool) ([]byte, error) {
+	var o struct {
+		Metadata struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &o); err != nil {
+		return nil, err
+	}
+	if o.Metadata.Name == "" {
+		return nil, errors.New("no metadata.name")
+	}
+	namespace := o.Metadata.Namespace
+	switch {
+	case !namespaced:
+		namespace = ""
+	case namespace == "":
+		namespace = metav1.NamespaceDefault
+	}
+	if namespace == o.Metadata.Namespace {
+		return data, nil
+	}
+	var whole map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &whole); err != nil {
+		return nil, err
+	}
+	whole["metadata"].(map[string]any)["namespace"] = namespace
+	return json.Marshal(whole)
 }

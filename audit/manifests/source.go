@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -26,6 +27,8 @@ type Source struct {
 	Stdin io.Reader
 	// OwnerKeys are the keys of labels and annotations that name an owner.
 	OwnerKeys []string
+	// HostSources are the kinds that snapshot.HostSources stands for.
+	HostSources []hostsource.Source
 }
 
 // Check returns an error for each path that does not exist or cannot be opened.
@@ -53,6 +56,7 @@ func (s *Source) Check() error {
 // It returns when the context ends, even where a pipe keeps it waiting: a
 // deadline leaves every kind Failed, a cancellation is an error.
 func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
+	kinds = s.expand(kinds, b)
 	type result struct {
 		r   *reader
 		err error
@@ -70,21 +74,40 @@ func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Bu
 	}
 	switch {
 	case errors.Is(got.err, context.DeadlineExceeded):
-		b.Add(snapshot.Facts{}, reads(kinds, snapshot.Read{Status: snapshot.Failed, Err: "timed out before everything was read"}, nil)...)
+		b.Add(snapshot.Facts{}, s.reads(b, kinds, snapshot.Read{Status: snapshot.Failed, Err: "timed out before everything was read"}, nil)...)
 		return audit.Reading{}, nil
 	case got.err != nil:
 		return audit.Reading{}, fmt.Errorf("read manifests: %w", got.err)
 	}
-	b.Add(got.r.facts, reads(kinds, snapshot.Read{Status: snapshot.Listed}, got.r.items)...)
+	b.Add(got.r.facts, s.reads(b, kinds, snapshot.Read{Status: snapshot.Listed}, got.r.items)...)
 	return audit.Reading{Problems: got.r.problems, Passed: got.r.passedList()}, nil
 }
 
 // reads says of every kind how it was read, which is like the others.
-func reads(kinds []snapshot.Kind, like snapshot.Read, items map[snapshot.Kind]int) []snapshot.Read {
-	out := make([]snapshot.Read, len(kinds))
-	for i, k := range kinds {
-		out[i] = like
-		out[i].Kind, out[i].Version, out[i].Items = k, "v1", items[k]
+func (s *Source) reads(b *snapshot.Builder, kinds []snapshot.Kind, like snapshot.Read, items map[snapshot.Kind]int) []snapshot.Read {
+	customs := map[snapshot.Kind]ingest.Custom{}
+	for _, c := range ingest.Customs() {
+		customs[c.Kind] = c
+	}
+	var out []snapshot.Read
+	for _, k := range kinds {
+		read := like
+		read.Kind, read.Version, read.Items = k, "v1", items[k]
+		if c, ok := customs[k]; ok {
+			read.Version = c.Versions[0]
+			// A cluster without any need not even serve the kind.
+			if read.Status == snapshot.Listed && read.Items == 0 {
+				read.Status = snapshot.Absent
+			}
+		}
+		if host := s.hostSource(k); host != nil {
+			if host.ReadyMade && read.Items == 0 {
+				continue // nobody asked for it
+			}
+			read.Version = host.Versions[0]
+			b.Expand(snapshot.HostSources, k)
+		}
+		out = append(out, read)
 	}
 	return out
 }
@@ -93,7 +116,7 @@ func reads(kinds []snapshot.Kind, like snapshot.Read, items map[snapshot.Kind]in
 func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, error) {
 	r := &reader{
 		ingester: ingest.New(s.OwnerKeys),
-		entries:  entryMap(),
+		entries:  s.entries(ctx),
 		wanted:   map[snapshot.Kind]bool{},
 		items:    map[snapshot.Kind]int{},
 		passed:   map[audit.Passed]int{},

@@ -24,7 +24,13 @@ const noFinalizers = `{"metadata":{"finalizers":null}}`
 // the API server did not make for itself, custom resources and their
 // definitions included, and takes labels, annotations and finalizers off the
 // Namespaces that stay. When it returns, rights that were given are gone too.
-func (c *Cluster) Reset(ctx context.Context) error {
+func (c *Cluster) Reset(ctx context.Context) error { return c.reset(ctx, false) }
+
+// Empty does what Reset does, but keeps the definitions of custom kinds, which
+// take seconds to go and to come again.
+func (c *Cluster) Empty(ctx context.Context) error { return c.reset(ctx, true) }
+
+func (c *Cluster) reset(ctx context.Context, keepDefinitions bool) error {
 	objects, err := c.strangers(ctx)
 	if err != nil {
 		return fmt.Errorf("reset cluster: %w", err)
@@ -34,6 +40,9 @@ func (c *Cluster) Reset(ctx context.Context) error {
 		return fmt.Errorf("reset cluster: %w", err)
 	}
 	definitions, rest := split(objects, isDefinition)
+	if keepDefinitions {
+		definitions = nil
+	}
 	// What holds others goes after them: with no controller to empty it first,
 	// what is in a Namespace or of a custom kind would come back with the next
 	// one of that name.

@@ -1,6 +1,7 @@
 package kubetest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"sync"
@@ -21,6 +22,7 @@ type Shared struct {
 
 	mu      sync.Mutex
 	started bool
+	defined bool // has the custom kinds of Definitions
 	cluster *Cluster
 	err     error
 }
@@ -45,6 +47,19 @@ func (s *Shared) Main(m *testing.M) int {
 // that ask, parallel ones too, wait for their turn; so a test asks only once.
 func (s *Shared) Cluster(t testing.TB) *Cluster {
 	t.Helper()
+	return s.prepare(t, false)
+}
+
+// Defined returns the cluster as Cluster does, but with the custom kinds of
+// Definitions. They stay from one such test to the next, so a test must leave
+// them as they are.
+func (s *Shared) Defined(t testing.TB) *Cluster {
+	t.Helper()
+	return s.prepare(t, true)
+}
+
+func (s *Shared) prepare(t testing.TB, define bool) *Cluster {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("needs an API server")
 	}
@@ -53,11 +68,33 @@ func (s *Shared) Cluster(t testing.TB) *Cluster {
 	if !s.started {
 		s.started = true
 		s.cluster, s.err = Start(t.Context(), s.Options)
-	} else if s.err == nil {
-		s.err = s.cluster.Reset(t.Context())
+	}
+	if s.err == nil {
+		s.err = s.clean(t.Context(), define)
 	}
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
 	return s.cluster
+}
+
+// clean empties the cluster, and sees to it that it has the custom kinds of
+// Definitions, or none.
+func (s *Shared) clean(ctx context.Context, define bool) error {
+	if define && s.defined {
+		return s.cluster.Empty(ctx)
+	}
+	s.defined = false
+	if err := s.cluster.Reset(ctx); err != nil || !define {
+		return err
+	}
+	folders, err := Definitions(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.cluster.Install(ctx, folders...); err != nil {
+		return err
+	}
+	s.defined = true
+	return nil
 }

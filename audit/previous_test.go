@@ -1,0 +1,66 @@
+package audit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+func TestFindingKeepsTheTimeItWasFirstSeen(t *testing.T) {
+	subject := namespaceSubject("shop", "")
+	probe := &rules.Rule{
+		Name: "probe", Severity: rules.Low, Needs: []snapshot.Kind{snapshot.Namespaces},
+		Run: func(in rules.Input) (rules.Result, error) {
+			return rules.Result{Violations: []rules.Violation{{Subject: subject}}}, nil
+		},
+	}
+	var b snapshot.Builder
+	b.Add(snapshot.Facts{}, snapshot.Read{Kind: snapshot.Namespaces, Status: snapshot.Listed})
+	snap := b.Freeze()
+	for _, c := range []struct {
+		name string
+		seen map[string]time.Time
+		want time.Time
+	}{
+		{"seen by no earlier sweep, it is seen now", nil, now},
+		{"seen before, it keeps that time", map[string]time.Time{rules.ID("probe", subject): now.Add(-time.Hour)}, now.Add(-time.Hour)},
+		{"a time to come is not believed", map[string]time.Time{rules.ID("probe", subject): now.Add(time.Hour)}, now},
+		{"another finding's time is not its own", map[string]time.Time{"probe-0": now.Add(-time.Hour)}, now},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := parse(t, "")
+			ev := audit.EvaluateAfter(&audit.Previous{FirstSeen: c.seen}, snap, []*rules.Rule{probe}, config, now)
+			if got := ev.Findings[0].FirstSeen; !got.Equal(c.want) {
+				t.Errorf("first seen %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRuleIsToldWhatAnEarlierSweepSaw(t *testing.T) {
+	earlier := &audit.Previous{At: now, Isolation: map[string]rules.Isolation{
+		"shop":   {Ingress: rules.Present, Egress: rules.Missing},
+		"closed": {Ingress: rules.Present, NotEvaluated: []string{"policies"}},
+	}}
+	var got []rules.Earlier
+	probe := &rules.Rule{
+		Name: "probe", Severity: rules.Low, Needs: []snapshot.Kind{snapshot.Namespaces},
+		Run: func(in rules.Input) (rules.Result, error) {
+			got = append(got, in.Before("shop", snapshot.Inward), in.Before("shop", snapshot.Outward),
+				in.Before("closed", snapshot.Inward), in.Before("other", snapshot.Inward))
+			return rules.Result{}, nil
+		},
+	}
+	var b snapshot.Builder
+	b.Add(snapshot.Facts{}, snapshot.Read{Kind: snapshot.Namespaces, Status: snapshot.Listed})
+	audit.EvaluateAfter(earlier, b.Freeze(), []*rules.Rule{probe}, parse(t, ""), now)
+	want := []rules.Earlier{{Denial: rules.Present, At: now}, {Denial: rules.Missing, At: now}, {}, {}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
