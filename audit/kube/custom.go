@@ -24,6 +24,9 @@ func raw(client rest.Interface, kind snapshot.Kind, version string, take func(js
 		if opts.Continue != "" {
 			request = request.Param("continue", opts.Continue)
 		}
+		if opts.FieldSelector != "" {
+			request = request.Param("fieldSelector", opts.FieldSelector)
+		}
 		result := request.Do(ctx)
 		// Only Error reads what the server says when it refuses.
 		if err := result.Error(); err != nil {

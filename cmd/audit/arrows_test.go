@@ -17,14 +17,18 @@ const modulePath = "github.com/eventuallytrue/audit"
 // arrows are the rooms that each room may import. A room is a folder with those
 // in it, and the deepest that is named here counts.
 var arrows = map[string][]string{
-	"rules/snapshot":      {},
-	"rules":               {"rules/snapshot"},
-	"rules/rulestest":     {"rules", "rules/snapshot", "audit", "audit/config", "audit/manifests"},
+	"rules/snapshot": {},
+	"rules":          {"rules/snapshot"},
+	"rules/rulestest": {
+		"rules", "rules/snapshot", "audit", "audit/config", "audit/hostsource", "audit/ingest", "audit/manifests",
+	},
 	"audit":               {"audit/config", "rules", "rules/snapshot"},
-	"audit/config":        {"rules", "rules/snapshot"},
-	"audit/ingest":        {"rules/snapshot"},
-	"audit/manifests":     {"audit", "audit/ingest", "rules/snapshot"},
-	"audit/kube":          {"audit", "audit/ingest", "rules/snapshot"},
+	"audit/api":           {},
+	"audit/hostsource":    {"rules/snapshot"},
+	"audit/config":        {"audit/hostsource", "rules", "rules/snapshot"},
+	"audit/ingest":        {"audit/hostsource", "rules/snapshot"},
+	"audit/manifests":     {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
+	"audit/kube":          {"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules/snapshot"},
 	"audit/kube/kubetest": {"audit/kube/kubetest"},
 	"notify":              {"notify", "audit", "rules", "rules/snapshot"},
 	"cmd": {
