@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 func newRules(c command) *cobra.Command {
@@ -39,17 +40,29 @@ func listRules(w io.Writer) error {
 }
 
 func describeRule(w io.Writer, r *rules.Rule) error {
-	var needs, settings []string
-	for _, k := range r.Needs {
-		needs = append(needs, string(k))
-	}
-	settings = append(settings, "enabled", "severity")
+	settings := []string{"enabled", "severity"}
 	for _, s := range r.Settings {
 		settings = append(settings, string(s))
 	}
-	_, err := fmt.Fprintf(w, "%s (%s): %s\n\n%s\n\nReads: %s\nSettings: %s\n", r.Name, r.Severity, r.Title(), r.Text(),
-		strings.Join(needs, ", "), strings.Join(settings, ", "))
+	evidence := ""
+	if len(r.Uses) > 0 {
+		evidence = fmt.Sprintf("Reads for evidence of causes: %s\n", kindList(r.Uses))
+	}
+	_, err := fmt.Fprintf(w, "%s (%s): %s\n\n%s\n\nReads: %s\n%sSettings: %s\n", r.Name, r.Severity, r.Title(), r.Text(),
+		kindList(r.Needs), evidence, strings.Join(settings, ", "))
 	return err
+}
+
+func kindList(kinds []snapshot.Kind) string {
+	var names []string
+	for _, k := range kinds {
+		if k == snapshot.HostSources {
+			names = append(names, "the kinds of hostSources")
+			continue
+		}
+		names = append(names, string(k))
+	}
+	return strings.Join(names, ", ")
 }
 
 // selectRules returns the rules of the given names, in the order of All; all of

@@ -42,7 +42,7 @@ func (o *sweepOptions) openSource(flags *pflag.FlagSet) error {
 	klog.SetLogger(klog.Logger{})
 	o.source, err = kube.NewSource(cfg, kube.Options{
 		UserAgent: fmt.Sprintf("audit/%s (%s/%s)", version(), runtime.GOOS, runtime.GOARCH),
-		OwnerKeys: o.config.Owners.Keys,
+		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
 	})
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("find the cluster: %w", err)}
@@ -65,7 +65,10 @@ func (o *sweepOptions) openManifests(flags *pflag.FlagSet) error {
 	if stdin > 1 {
 		return fmt.Errorf("--from: standard input can be read only once")
 	}
-	src := &manifests.Source{Paths: slices.Clone(o.from), Stdin: o.in, OwnerKeys: o.config.Owners.Keys}
+	src := &manifests.Source{
+		Paths: slices.Clone(o.from), Stdin: o.in,
+		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
+	}
 	if err := src.Check(); err != nil {
 		return &exitError{exitUsage, err}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ type sweepOptions struct {
 	namespaces []string
 	failOn     string
 	timeout    time.Duration
+	since      string
 	connection *genericclioptions.ConfigFlags
 
 	format    report.Format
@@ -38,6 +40,7 @@ type sweepOptions struct {
 	config    config.Config
 	threshold rules.Severity // zero: findings do not fail
 	source    audit.Source
+	previous  *audit.Previous
 }
 
 func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
@@ -50,6 +53,8 @@ func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil,
 		"show only what concerns this namespace (repeatable); all are read, since the other claimant of a host is elsewhere")
 	flags.StringVar(&o.failOn, "fail-on", "low", "exit 1 on findings of this severity or above: none, low, medium or high")
+	flags.StringVar(&o.since, "previous", "",
+		"report of an earlier sweep, as -o json or yaml printed it: findings keep the time they were first seen, and causes may tell more")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long reading may take; what is not read by then is unknown")
 
 	// The connection flags are kubectl's, but for -n, which narrows here what
@@ -81,7 +86,32 @@ func (o *sweepOptions) complete(cmd *cobra.Command) error {
 	if o.set, err = o.enabledRules(); err != nil {
 		return fmt.Errorf("--rule: %w", err)
 	}
-	return o.openSource(cmd.Flags())
+	if err := o.openSource(cmd.Flags()); err != nil {
+		return err
+	}
+	return o.readPrevious()
+}
+
+// readPrevious reads the report of an earlier sweep, if one is given.
+func (o *sweepOptions) readPrevious() error {
+	o.previous = &audit.Previous{}
+	if o.since == "" {
+		return nil
+	}
+	f, err := os.Open(o.since)
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("read previous report: %w", err)}
+	}
+	defer f.Close() // nothing was written that could be lost
+	earlier, err := report.Read(f)
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("--previous %s: %w", o.since, err)}
+	}
+	if earlier.Cluster != o.config.Cluster {
+		return &exitError{exitUsage, fmt.Errorf("--previous %s: it is of cluster %q, and this sweep is of %q", o.since, earlier.Cluster, o.config.Cluster)}
+	}
+	o.previous = earlier.Previous()
+	return nil
 }
 
 func parseFailOn(word string) (rules.Severity, error) {
@@ -144,7 +174,7 @@ func (o *sweepOptions) run(ctx context.Context) error {
 	reading, cancel := context.WithTimeoutCause(ctx, o.timeout, context.DeadlineExceeded)
 	defer cancel()
 	done := o.progress()
-	res, err := audit.Sweep(reading, o.source, o.set, &o.config, o.now)
+	res, err := audit.SweepAfter(reading, o.previous, o.source, o.set, &o.config, o.now)
 	done()
 	if err != nil {
 		return &exitError{exitIncomplete, fmt.Errorf("sweep: %w", err)}

@@ -132,6 +132,9 @@ type IsolationRead struct {
 	Scope   string    `json:"scope,omitempty"`
 	Exempt  bool      `json:"exempt"` // by the config
 	Exposed []Exposed `json:"exposed"`
+	// NotEvaluated are kinds of policies that are not understood and may be
+	// about the namespace: the row leaves them out, and there is no finding.
+	NotEvaluated []string `json:"notEvaluated,omitempty"`
 }
 
 // Exposed is a workload whose pods are open.

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -59,7 +61,13 @@ func (p *page) kinds(list []snapshot.Read) {
 	if len(list) == 0 {
 		return
 	}
-	p.line(span{"KINDS", bold}, span{text: "  " + number(len(list)) + " asked for"})
+	asked := len(list)
+	list = slices.DeleteFunc(slices.Clone(list), func(r snapshot.Read) bool { return r.Status == snapshot.Absent })
+	note := "  " + number(asked) + " asked for"
+	if absent := asked - len(list); absent > 0 {
+		note += "; " + number(absent) + " of them the cluster does not have"
+	}
+	p.line(span{"KINDS", bold}, span{text: note})
 	p.blank()
 	p.grid(2, []column{
 		cells("RESOURCE", list, func(r snapshot.Read) shown { return show(string(r.Kind)) }),

@@ -69,6 +69,8 @@ func fromIsolation(i rules.Isolation) IsolationRead {
 		Namespace: i.Namespace, Workloads: i.Workloads, Ingress: string(i.Ingress), Egress: string(i.Egress),
 		Open: cmp.Or(i.Open, "none"), Scope: i.Scope, Exempt: i.Exempt,
 		Exposed: each(i.Exposed, func(e rules.Exposed) Exposed { return Exposed(e) }),
+
+		NotEvaluated: slices.Clone(i.NotEvaluated),
 	}
 }
 

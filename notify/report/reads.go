@@ -25,12 +25,18 @@ type group struct {
 	kinds, unknown int // of the latter it is not known how many objects there are
 }
 
+// usual reports whether the kinds are in every cluster, so that there being none
+// is worth a word.
+func (g group) usual() bool { return slices.Contains(usualNouns(), g.noun) }
+
+func usualNouns() []string { return []string{"namespace", "ingress", "policy", "workload", "pod"} }
+
 // read says what was read and in what time, and if asked for from which
 // cluster.
 func read(res *audit.Result, where bool) shown {
 	var parts []string
 	for _, g := range groups(res.Reads) {
-		if g.unknown < g.kinds {
+		if g.unknown < g.kinds && (g.items > 0 || g.usual()) {
 			parts = append(parts, string(count(g.items, g.noun)))
 		}
 	}
@@ -94,7 +100,7 @@ func groups(reads []snapshot.Read) []group {
 			list[i].unknown++
 		}
 	}
-	order := []string{"namespace", "ingress", "route", "policy", "workload", "pod"}
+	order := []string{"namespace", "ingress", "route", "policy", "workload", "pod", "template"}
 	rank := func(g group) int {
 		if i := slices.Index(order, g.noun); i >= 0 {
 			return i
@@ -115,12 +121,23 @@ func groupOf(k snapshot.Kind) string {
 		return "workload"
 	case strings.HasSuffix(k.Resource(), "networkpolicies"):
 		return "policy"
+	case slices.Contains(snapshot.PolicyKinds(), k), slices.Contains(snapshot.GateKinds(), k):
+		return ""
 	case strings.HasSuffix(k.Resource(), "routes"):
 		return "route"
-	case k == snapshot.Ingresses:
+	}
+	switch k {
+	case snapshot.Namespaces:
+		return "namespace"
+	case snapshot.Pods:
+		return "pod"
+	case snapshot.Ingresses:
 		return "ingress"
-	case k == snapshot.IngressClasses:
+	case snapshot.ConstraintTemplates:
+		return "template"
+	case snapshot.IngressClasses, snapshot.Gateways, snapshot.ListenerSets, snapshot.XListenerSets,
+		snapshot.GatekeeperConfigs, snapshot.SyncSets:
 		return ""
 	}
-	return strings.TrimSuffix(k.Resource(), "s")
+	return "other host source"
 }
