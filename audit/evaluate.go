@@ -26,6 +26,9 @@ type Evaluation struct {
 	// Unjudged are subjects that a rule which ran could not judge, and Waived
 	// those that the config leaves out.
 	Unjudged, Waived []RuleSubject
+
+	// Withheld are the IDs of findings that a second look could not judge.
+	Withheld []string
 }
 
 // RuleSubject is a subject of a rule.

@@ -115,6 +115,8 @@ type Finding struct {
 	State     State
 	FirstSeen time.Time
 	Objects   []rules.Object // by creation, then reference
+	// MoreObjects counts those that a store had no room for.
+	MoreObjects int
 }
 
 // Advisory is worth a line in the report, but never a finding.

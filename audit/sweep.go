@@ -19,28 +19,36 @@ func Sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config,
 
 // SweepAfter is Sweep with what an earlier sweep tells.
 func SweepAfter(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time) (*Result, error) {
+	res, _, err := sweep(ctx, p, src, set, c, clock)
+	return res, err
+}
+
+// sweep also returns what the result was made of.
+func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time) (*Result, *swept, error) {
 	started := clock()
 	var b snapshot.Builder
 	reading, err := src.Read(ctx, Needs(set), &b)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	snap := b.Freeze()
-	ev := EvaluateAfter(p, snap, set, c, started)
+	s := &swept{snap: b.Freeze(), set: set, judge: func(snap *snapshot.Snapshot) Evaluation {
+		return EvaluateAfter(p, snap, set, c, started)
+	}}
+	s.evaluation = s.judge(s.snap)
 	slices.SortFunc(reading.Passed, comparePassed)
 	return &Result{
 		Cluster:    c.Cluster,
 		Started:    started,
 		Finished:   clock(),
-		Namespaces: snap.NamespaceNames(),
-		Reads:      snap.Reads(),
+		Namespaces: s.snap.NamespaceNames(),
+		Reads:      s.snap.Reads(),
 		Passed:     reading.Passed,
 		Problems:   reading.Problems,
-		Rules:      ev.Rules,
-		Findings:   ev.Findings,
-		Advisories: ev.Advisories,
-		Isolation:  ev.Isolation,
-	}, nil
+		Rules:      s.evaluation.Rules,
+		Findings:   s.evaluation.Findings,
+		Advisories: s.evaluation.Advisories,
+		Isolation:  s.evaluation.Isolation,
+	}, s, nil
 }
 
 // Needs returns the kinds that a set of rules needs or uses, sorted. Namespaces are

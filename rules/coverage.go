@@ -25,7 +25,7 @@ func coversAll(selectors []snapshot.Selector, always ...string) bool {
 			return true
 		}
 	}
-	if !slices.ContainsFunc(selectors, func(s snapshot.Selector) bool { return matchesBlank(s, always) }) {
+	if missed := missPlainest(selectors, always...); missed[0] || missed[1] {
 		return false
 	}
 	// The shortest selectors leave the least choice, so they come first.
@@ -35,17 +35,24 @@ func coversAll(selectors []snapshot.Selector, always ...string) bool {
 	for _, key := range always {
 		search.keys[key] = domain{present: true}
 	}
-	return len(selectors) > 0 && !search.gap(0) && search.budget > 0
+	return !search.gap(0) && search.budget > 0
 }
 
-// matchesBlank reports whether a selector may match what has no labels but those
-// that every object carries, with values that nobody names. Selectors that cover
-// everything have such a one among them, and most lists have none, which is quickly
-// seen.
-func matchesBlank(s snapshot.Selector, always []string) bool {
-	return !slices.ContainsFunc(s, func(r snapshot.Requirement) bool {
-		return r.Positive() && !(r.Op == snapshot.Exists && slices.Contains(always, r.Key))
-	})
+// unspoken stands for a value that no selector speaks of.
+const unspoken = "\x00"
+
+// missPlainest reports whether all selectors miss the plainest sets of labels: none
+// but those that are always there, and every label with a value of its own.
+// Thousands of selectors that each ask for something else do, and no search is
+// needed to see it.
+func missPlainest(selectors []snapshot.Selector, always ...string) (missed [2]bool) {
+	for i, present := range []bool{false, true} {
+		fails := func(r snapshot.Requirement) bool {
+			return !r.Holds(unspoken, present || slices.Contains(always, r.Key))
+		}
+		missed[i] = !slices.ContainsFunc(selectors, func(s snapshot.Selector) bool { return !slices.ContainsFunc(s, fails) })
+	}
+	return missed
 }
 
 // domain is what one label may still be.
@@ -60,8 +67,10 @@ type domain struct {
 
 type gapSearch struct {
 	selectors []snapshot.Selector
-	keys      map[string]domain
-	budget    int
+	// keys are those on the one path that is tried. What a domain lists it shares
+	// with those before it.
+	keys   map[string]domain
+	budget int
 }
 
 // gap reports whether some labels are missed by all selectors from the i-th on,
@@ -95,22 +104,30 @@ func (d domain) breaking(r snapshot.Requirement) (domain, bool) {
 	case r.Op == snapshot.Exists:
 		d.absent = true
 	case r.Positive():
-		d.fails = append(slices.Clone(d.fails), r)
+		d.fails = append(d.fails, r)
+		d.only = without(d.only, func(value string) bool { return r.Holds(value, true) })
 	default:
 		d.present = true
-		switch r = r.Not(); r.Op {
-		case snapshot.Exists:
-		case snapshot.In:
-			if d.only == nil {
-				d.only = r.Values
-			} else {
-				d.only = intersect(d.only, r.Values)
-			}
+		r = r.Not()
+		switch {
+		case r.Op == snapshot.Exists:
+		case r.Op == snapshot.In && d.only == nil:
+			d.only = without(r.Values, func(value string) bool { return !d.admits(value) })
 		default:
-			d.holds = append(slices.Clone(d.holds), r)
+			d.holds = append(d.holds, r)
+			d.only = without(d.only, func(value string) bool { return !r.Holds(value, true) })
 		}
 	}
 	return d, d.possible()
+}
+
+// without returns the values but for some: nil only where there were none at
+// first.
+func without(values []string, some func(string) bool) []string {
+	if !slices.ContainsFunc(values, some) {
+		return values
+	}
+	return slices.DeleteFunc(slices.Clone(values), some)
 }
 
 // possible reports whether the label can be anything at all. It says no only
@@ -121,7 +138,7 @@ func (d domain) possible() bool {
 	case d.absent:
 		return !d.present
 	case d.only != nil:
-		return slices.ContainsFunc(d.only, d.admits)
+		return len(d.only) > 0
 	case !d.present:
 		return true
 	}
@@ -154,15 +171,4 @@ func implies(a, b snapshot.Requirement) bool {
 		return a.Op == snapshot.HasSuffix && strings.HasSuffix(of, part)
 	}
 	return false
-}
-
-// intersect returns the strings in both, never nil.
-func intersect(a, b []string) []string {
-	out := []string{}
-	for _, s := range a {
-		if slices.Contains(b, s) {
-			out = append(out, s)
-		}
-	}
-	return out
 }

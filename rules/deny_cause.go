@@ -56,7 +56,7 @@ func (n *denial) firstPolicy() *snapshot.Policy {
 			return nil
 		}
 		if first == nil || p.Created.Before(first.Created) {
-			first = p
+			first = p.Policy
 		}
 	}
 	return first

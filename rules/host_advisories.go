@@ -7,47 +7,12 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// coveredHosts returns an advisory for each wildcard of one owner over a host of
-// another.
-func coveredHosts(c *claims) []Advisory {
-	var out []Advisory
-	for host, list := range c.byHost {
-		if isCatchAll(host) {
-			continue
-		}
-		wildcard, nearest := host, true
-		for {
-			var ok bool
-			if wildcard, ok = parentWildcard(wildcard); !ok {
-				break
-			}
-			over := slices.DeleteFunc(slices.Clone(c.byHost[wildcard]), func(w *claim) bool {
-				return !nearest && !w.deep || IsWildcard(host) && !w.deep || !foreign(w, list)
-			})
-			if len(over) > 0 {
-				out = append(out, Advisory{
-					Subject: Subject{Kind: SubjectHost, Name: host},
-					Owners:  owners(slices.Concat(over, list)),
-					Message: fmt.Sprintf("%s covers %s", wildcard, host),
-					Objects: append(claimants(over), claimants(list)...),
-				})
-			}
-			nearest = false
-		}
-	}
-	return out
-}
-
-// foreign reports whether somebody else's claim is in the list.
-func foreign(c *claim, list []*claim) bool {
-	return slices.ContainsFunc(list, func(o *claim) bool { return !o.owner.Is(c.owner) })
-}
-
 // tlsOnlyHosts returns an advisory for each exact host in the spec.tls of an
 // owner who does not claim it, while another owner does. A wildcard there is
 // just a certificate that many share.
 func tlsOnlyHosts(c *claims, in Input) []Advisory {
 	var out []Advisory
+	known := map[string]*listing{}
 	for ing := range in.View.Ingresses() {
 		if !claimsHosts(in.View, ing) {
 			continue
@@ -61,14 +26,18 @@ func tlsOnlyHosts(c *claims, in Input) []Advisory {
 				continue
 			}
 			seen[host] = true
-			if slices.ContainsFunc(list, func(o *claim) bool { return o.owner.Is(owner) }) {
+			if known[host] == nil {
+				known[host] = newListing(list)
+			}
+			claimed := known[host]
+			if claimed.by[owner.id()] {
 				continue
 			}
 			out = append(out, Advisory{
 				Subject: Subject{Kind: SubjectHost, Name: host},
-				Owners:  append(owners(list), owner),
-				Message: fmt.Sprintf("%s stands in the spec.tls of %s (tls-only), but another owner claims it", host, ing.Ref()),
-				Objects: append([]Object{objectOf(&ing.Meta, owner, "tls-only", "host of spec.tls only")}, claimants(list)...),
+				Owners:  append(slices.Clone(claimed.owners), owner),
+				Message: fmt.Sprintf("%s stands in the spec.tls of %s (tls-only), but another owner claims it", host, ing.Ref()) + unlisted(claimed.more),
+				Objects: append([]Object{objectOf(&ing.Meta, owner, "tls-only", "host of spec.tls only")}, claimed.objects...),
 			})
 		}
 	}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -55,10 +54,7 @@ func lateEdit(edited, other *claim, g *gates) string {
 
 // beginning returns the oldest claim, and the oldest of another owner.
 func beginning(list []*claim) (first, second *claim) {
-	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b *claim) int {
-		return CompareObjects(objectOf(a.object, a.owner, "", ""), objectOf(b.object, b.owner, "", ""))
-	})
+	sorted := oldestFirst(list)
 	for _, c := range sorted[1:] {
 		if !c.owner.Is(sorted[0].owner) {
 			return sorted[0], c

@@ -26,9 +26,9 @@ type exposure struct {
 	reason   string
 }
 
-// judgeNamespace judges one namespace by its policies, what switches them off, if
-// anything does, and its live workloads.
-func judgeNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, policies []part, workloads []*workload) *namespaceDenial {
+// judgeNamespace judges one namespace by the rulings on its policies, what switches
+// them off, if anything does, and its live workloads.
+func judgeNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, rulings [2]*ruling, workloads []*workload) *namespaceDenial {
 	n := &namespaceDenial{meta: meta, off: off}
 	for _, w := range workloads {
 		if w.host {
@@ -38,7 +38,7 @@ func judgeNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, policies []p
 		}
 	}
 	for _, d := range snapshot.Directions() {
-		n.denials[d] = judgeDenial(policies, d)
+		n.denials[d] = newDenial(rulings[d])
 		n.denials[d].enforce(off == nil)
 		for _, w := range workloads {
 			if reason := n.denials[d].workloadReason(w); reason != "" {

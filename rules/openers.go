@@ -8,35 +8,41 @@ import (
 
 // opener is a policy that opens what it selects.
 type opener struct {
+	place  int // among the policies of the ruling
 	policy *snapshot.Policy
 	scope  scope
 	alone  bool // without the help of others
 }
 
-// noteOpeners notes which of some policies, which select a pod together, open it.
+// maxSought bounds how many policies are left out, one after the other, to find
+// those that open pods only together. Beyond it they are not named.
+const maxSought = 4096
+
+// findOpeners finds which of some policies, which select a pod together, open it.
 // Where none of them opens it so far by itself, it is those without which it
-// would not be.
-func (n *denial) noteOpeners(policies []*snapshot.Policy, opens scope) {
-	alone := func(p *snapshot.Policy) scope { return n.effects[slices.Index(n.policies, p)].byRule }
-	together := opens != "" && !slices.ContainsFunc(policies, func(p *snapshot.Policy) bool { return wider(alone(p), opens) == alone(p) })
-	for i, p := range policies {
-		if s := alone(p); s != "" {
-			n.noteOpener(opener{p, s, true})
+// would not be. Those that are known to open every pod are not named again.
+func (r *ruling) findOpeners(j *judgement, which []int) {
+	opens := j.byRule
+	alone := func(i int) scope { return r.effects[i].byRule }
+	together := opens != "" && !slices.ContainsFunc(which, func(i int) bool { return wider(alone(i), opens) == alone(i) })
+	if together {
+		r.sought += len(which)
+	}
+	for k, i := range which {
+		if r.openers[i] {
 			continue
 		}
-		if !together {
+		if s := alone(i); s != "" {
+			j.openers = append(j.openers, opener{i, r.policies[i].Policy, s, true})
 			continue
 		}
-		without := decide(slices.Delete(slices.Clone(policies), i, i+1), n.direction)
+		if !together || r.sought > maxSought {
+			continue
+		}
+		without := decide(r.policiesAt(slices.Delete(slices.Clone(which), k, k+1)), r.direction)
 		// Without one that denies it would be open further.
 		if left := without.effect().byRule; left != opens && wider(left, opens) == opens {
-			n.noteOpener(opener{p, opens, false})
+			j.openers = append(j.openers, opener{i, r.policies[i].Policy, opens, false})
 		}
-	}
-}
-
-func (n *denial) noteOpener(o opener) {
-	if !slices.ContainsFunc(n.openers, func(known opener) bool { return known.policy == o.policy }) {
-		n.openers = append(n.openers, o)
 	}
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -12,6 +13,7 @@ import (
 // trying all of them.
 type selectorIndex[T any] struct {
 	byLabel map[string][]selected[T] // by key and value of one label that is required
+	byKey   map[string][]selected[T] // by the key of one that must be there with one of many values
 	rest    []selected[T]            // those that require none
 }
 
@@ -22,18 +24,21 @@ type selected[T any] struct {
 
 func (x *selectorIndex[T]) add(by snapshot.Selector, item T) {
 	if x.byLabel == nil {
-		x.byLabel = map[string][]selected[T]{}
+		x.byLabel, x.byKey = map[string][]selected[T]{}, map[string][]selected[T]{}
 	}
-	for _, r := range by {
-		if r.Op == snapshot.In {
-			for _, value := range r.Values {
-				key := r.Key + "\x00" + value
-				x.byLabel[key] = append(x.byLabel[key], selected[T]{by, item})
-			}
-			return
+	it := selected[T]{by, item}
+	if i := slices.IndexFunc(by, func(r snapshot.Requirement) bool { return r.Op == snapshot.In }); i >= 0 {
+		for _, value := range by[i].Values {
+			key := by[i].Key + "\x00" + value
+			x.byLabel[key] = append(x.byLabel[key], it)
 		}
+		return
 	}
-	x.rest = append(x.rest, selected[T]{by, item})
+	if i := slices.IndexFunc(by, snapshot.Requirement.Positive); i >= 0 {
+		x.byKey[by[i].Key] = append(x.byKey[by[i].Key], it)
+		return
+	}
+	x.rest = append(x.rest, it)
 }
 
 // each calls a function for each item whose selector matches.
@@ -46,50 +51,83 @@ func (x *selectorIndex[T]) each(labels snapshot.Labels, found func(T)) {
 		}
 	}
 	try(x.rest)
-	if len(x.byLabel) > 0 {
-		for key, value := range labels.All() {
-			try(x.byLabel[key+"\x00"+value])
-		}
+	if len(x.byLabel)+len(x.byKey) == 0 {
+		return
+	}
+	for key, value := range labels.All() {
+		try(x.byLabel[key+"\x00"+value])
+		try(x.byKey[key])
 	}
 }
 
 // part is one part of the subject of a policy.
 type part struct {
-	policy *snapshot.Policy
+	place  int // among all parts, in the order in which their policies are consulted
+	policy *weighedPolicy
 	pods   snapshot.Selector
 }
 
 // policyIndex finds the policies that may select pods of a namespace.
 type policyIndex struct {
-	own      map[string][]part // by namespace
-	clusters selectorIndex[part]
+	own        map[string][]part // by namespace
+	everywhere []part            // of those for every namespace
+	clusters   selectorIndex[part]
+	// rulings are those for namespaces without policies of their own, by the parts
+	// that are about them but not about every namespace.
+	rulings map[string][2]*ruling
 }
 
 func newPolicyIndex(v *snapshot.View) *policyIndex {
-	x := &policyIndex{own: map[string][]part{}}
-	for p := range v.Policies() {
+	x := &policyIndex{own: map[string][]part{}, rulings: map[string][2]*ruling{}}
+	places := 0
+	for i, policy := range slices.SortedFunc(v.Policies(), comparePolicies) {
+		p := weighPolicy(policy, i)
 		if p.Invalid != "" && p.Namespace != "" && len(p.Subject) == 0 {
-			x.own[p.Namespace] = append(x.own[p.Namespace], part{policy: p})
+			x.own[p.Namespace] = append(x.own[p.Namespace], part{places, p, nil})
+			places++
 			continue
 		}
 		for _, s := range p.Subject {
-			if s.OwnNamespace {
-				x.own[p.Namespace] = append(x.own[p.Namespace], part{p, s.Pods})
-			} else {
-				x.clusters.add(s.Namespaces, part{p, s.Pods})
+			made := part{places, p, s.Pods}
+			places++
+			switch {
+			case s.OwnNamespace:
+				x.own[p.Namespace] = append(x.own[p.Namespace], made)
+			case len(s.Namespaces) == 0:
+				x.everywhere = append(x.everywhere, made)
+			default:
+				x.clusters.add(s.Namespaces, made)
 			}
 		}
 	}
 	return x
 }
 
-// in returns the parts that are about a namespace, in the order in which their
-// policies are consulted.
-func (x *policyIndex) in(namespace string, labels snapshot.Labels) []part {
-	parts := slices.Clone(x.own[namespace])
-	x.clusters.each(labels.With(namespaceName, namespace), func(p part) { parts = append(parts, p) })
-	slices.SortStableFunc(parts, func(a, b part) int { return comparePolicies(a.policy, b.policy) })
-	return parts
+// in returns the rulings of a namespace, by direction. Namespaces with the same
+// policies share them.
+func (x *policyIndex) in(namespace string, labels snapshot.Labels) [2]*ruling {
+	var some []part
+	x.clusters.each(labels.With(namespaceName, namespace), func(p part) { some = append(some, p) })
+	byPlace := func(a, b part) int { return a.place - b.place }
+	slices.SortFunc(some, byPlace)
+	own := x.own[namespace]
+	var key []byte
+	for _, p := range some {
+		key = append(strconv.AppendInt(key, int64(p.place), 36), ' ')
+	}
+	if r, ok := x.rulings[string(key)]; ok && len(own) == 0 {
+		return r
+	}
+	parts := slices.Concat(own, some, x.everywhere)
+	slices.SortFunc(parts, byPlace)
+	var made [2]*ruling
+	for _, d := range snapshot.Directions() {
+		made[d] = judgeParts(parts, d)
+	}
+	if len(own) == 0 {
+		x.rulings[string(key)] = made
+	}
+	return made
 }
 
 // comparePolicies orders policies as they are consulted.
@@ -103,4 +141,4 @@ func comparePolicies(a, b *snapshot.Policy) int {
 func tierName(p *snapshot.Policy) string { return cmp.Or(p.TierName, "default") }
 
 // sameTier reports whether two policies are in one tier.
-func sameTier(a, b *snapshot.Policy) bool { return a.Tier == b.Tier && a.TierName == b.TierName }
+func sameTier(a, b *weighedPolicy) bool { return a.Tier == b.Tier && a.TierName == b.TierName }

@@ -30,6 +30,9 @@ func (p ports) few() bool {
 
 // plus returns the union.
 func (p ports) plus(q ports) ports {
+	if p.all() || len(q) == 0 {
+		return p
+	}
 	list := slices.Concat(p, q)
 	slices.SortFunc(list, func(a, b portSpan) int { return int(a.first - b.first) })
 	var out ports

@@ -101,44 +101,34 @@ func everyPort() [3]ports { return [3]ports{allPorts(), allPorts(), allPorts()} 
 
 // reachOf returns on which ports the rules match all of a class together.
 // Addresses in except are passed over.
-func reachOf(batch []*snapshot.Rule, except []snapshot.Block) reach {
+func reachOf(batch []*weighedRule, except []snapshot.Block) reach {
 	var r reach
-	// Peers that are matched on every port may make up a class together, like two
-	// halves of the internet in two rules.
-	var onAllPorts [3]snapshot.Peers
-	var together [3]int
+	// Rules that match a part of a class may make it up together, like two halves
+	// of the internet.
+	var parts [peerClasses][]*weighedRule
 	for _, rule := range batch {
 		if rule.Narrow {
 			continue
 		}
-		peers := peersOf(rule)
-		inCluster, inWorld := coversCluster(peers), coversWorld(peers, except)
-		for i, protocol := range protocols() {
-			on := portsOf(rule.Ports, protocol)
-			if inCluster {
-				r[cluster][i] = r[cluster][i].plus(on)
-			}
-			if inWorld {
-				r[world][i] = r[world][i].plus(on)
-			}
-			if on.all() {
-				all := &onAllPorts[i]
-				all.Pods = append(all.Pods, peers.Pods...)
-				all.Blocks = append(all.Blocks, peers.Blocks...)
-				all.BlocksHoldPods = all.BlocksHoldPods || peers.BlocksHoldPods
-				together[i]++
+		for c := range r {
+			switch {
+			case rule.covers(peerClass(c), except):
+				for i := range r[c] {
+					r[c][i] = r[c][i].plus(rule.on[i])
+				}
+			case rule.holdsPart(peerClass(c)):
+				parts[c] = append(parts[c], rule)
 			}
 		}
 	}
-	for i := range together {
-		if together[i] < 2 {
+	for c := range r {
+		if !mayMakeUp(peerClass(c), parts[c]) {
 			continue
 		}
-		if !r[cluster][i].all() && coversCluster(&onAllPorts[i]) {
-			r[cluster][i] = allPorts()
-		}
-		if !r[world][i].all() && coversWorld(&onAllPorts[i], except) {
-			r[world][i] = allPorts()
+		for i := range r[c] {
+			if !r[c][i].all() {
+				r[c][i] = r[c][i].plus(madeUp(peerClass(c), i, parts[c], except))
+			}
 		}
 	}
 	return r
@@ -165,21 +155,22 @@ func coversCluster(peers *snapshot.Peers) bool {
 	if peers.Everyone || peers.BlocksHoldPods && coversEverything(peers.Blocks) {
 		return true
 	}
-	// A peer selects a pair of Namespace and pod. Its two selectors become one
-	// over the labels of both, told apart by a prefix.
-	always := []string{namespaceName}
-	if !slices.ContainsFunc(peers.Pods, func(p snapshot.PodPeer) bool {
-		return !p.OwnNamespace && matchesBlank(p.Namespaces, always) && matchesBlank(p.Pods, nil)
-	}) {
-		return false
-	}
+	return coversAll(pairsOf(peers), pairLabel)
+}
+
+// pairLabel is the label that every pair of Namespace and pod carries.
+const pairLabel = "n " + namespaceName
+
+// pairsOf returns the pairs of Namespace and pod that peers select, by selectors
+// over the labels of both, which are told apart by a prefix.
+func pairsOf(peers *snapshot.Peers) []snapshot.Selector {
 	var selectors []snapshot.Selector
 	for _, p := range peers.Pods {
 		if !p.OwnNamespace {
 			selectors = append(selectors, slices.Concat(prefixed("n ", p.Namespaces), prefixed("p ", p.Pods)))
 		}
 	}
-	return coversAll(selectors, "n "+namespaceName)
+	return selectors
 }
 
 func prefixed(prefix string, s snapshot.Selector) snapshot.Selector {

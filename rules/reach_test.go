@@ -112,9 +112,9 @@ func TestReachOf(t *testing.T) {
 		{"the world and everybody by TCP", rules{{blocks("0.0.0.0/0"), all}, {everyone(), tcp}}, scopeWorld},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var batch []*snapshot.Rule
+			var batch []*weighedRule
 			for _, r := range c.rules {
-				batch = append(batch, &snapshot.Rule{Peers: r.from, Ports: r.on})
+				batch = append(batch, weighRule(&snapshot.Rule{Peers: r.from, Ports: r.on}, ""))
 			}
 			r := reachOf(batch, nil)
 			if got := r.scope(); got != c.want {
@@ -146,10 +146,11 @@ func TestReachOfNeverShrinksToNothing(t *testing.T) {
 		{Named: 1},
 	}
 	for range 5000 {
-		var batch []*snapshot.Rule
+		var batch []*weighedRule
 		before := scope("")
 		for range 6 {
-			batch = append(batch, &snapshot.Rule{Peers: peers[random.IntN(len(peers))], Ports: of[random.IntN(len(of))]})
+			rule := snapshot.Rule{Peers: peers[random.IntN(len(peers))], Ports: of[random.IntN(len(of))]}
+			batch = append(batch, weighRule(&rule, ""))
 			r := reachOf(batch, nil)
 			after := r.scope()
 			if before != "" && after == "" || before == scopeAll && after != scopeAll {

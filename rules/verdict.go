@@ -13,7 +13,7 @@ type verdict struct {
 	// allows are the rules that let through some of a class, so far. What each of
 	// them does stays done, so they may make up the class together, whatever stands
 	// between them.
-	allows [peerClasses][]*snapshot.Rule
+	allows [peerClasses][]*weighedRule
 	// loose counts the parts of a class that were not yet tried together.
 	loose [peerClasses]int
 	// deniedBlocks are the addresses that rules deny, so far.
@@ -24,7 +24,7 @@ type verdict struct {
 // of a tier first, what the tier does at its end, then the next tier. Rules that
 // decide on only a part of a class of peers change nothing, but for the public
 // addresses that they deny.
-func decide(policies []*snapshot.Policy, d snapshot.Direction) verdict {
+func decide(policies []*weighedPolicy, d snapshot.Direction) verdict {
 	var v verdict
 	for c := range v.undecided {
 		v.undecided[c] = everyPort()

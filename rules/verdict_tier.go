@@ -13,21 +13,21 @@ const maxTogether = 64
 // tierVerdict is a verdict while one tier is consulted.
 type tierVerdict struct {
 	*verdict
-	batch  []*snapshot.Rule              // rules of one action in a row, which commute and are judged together
-	passes [peerClasses][]*snapshot.Rule // rules of the tier that pass some of a class to the next one, so far
+	batch  []*weighedRule              // rules of one action in a row, which commute and are judged together
+	passes [peerClasses][]*weighedRule // rules of the tier that pass some of a class to the next one, so far
 	passed reach
 }
 
 // tier consults the policies of one tier.
-func (v *verdict) tier(policies []*snapshot.Policy, d snapshot.Direction) {
+func (v *verdict) tier(policies []*weighedPolicy, d snapshot.Direction) {
 	t := &tierVerdict{verdict: v}
 	isolates := false
 	for _, p := range policies {
 		isolates = isolates || p.Isolates[d]
-		t.take(p.Denies[d])
+		t.take(p.denies[d])
 	}
 	for _, p := range policies {
-		t.take(p.Rules[d])
+		t.take(p.rules[d])
 	}
 	t.flush()
 	if isolates {
@@ -39,12 +39,12 @@ func (v *verdict) tier(policies []*snapshot.Policy, d snapshot.Direction) {
 }
 
 // take consults rules.
-func (t *tierVerdict) take(rules []snapshot.Rule) {
+func (t *tierVerdict) take(rules []*weighedRule) {
 	for i := range rules {
 		if len(t.batch) > 0 && t.batch[0].Action != rules[i].Action {
 			t.flush()
 		}
-		t.batch = append(t.batch, &rules[i])
+		t.batch = append(t.batch, rules[i])
 	}
 }
 
@@ -80,7 +80,7 @@ func (t *tierVerdict) flush() {
 
 // remember adds rules to those that decide on some of a class. Where nothing is
 // left to decide, rules are not reached.
-func (t *tierVerdict) remember(list *[peerClasses][]*snapshot.Rule, batch []*snapshot.Rule) {
+func (t *tierVerdict) remember(list *[peerClasses][]*weighedRule, batch []*weighedRule) {
 	for c := range list {
 		if !none(t.undecided[c]) {
 			list[c] = append(list[c], batch...)

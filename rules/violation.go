@@ -109,13 +109,17 @@ type Owner struct {
 func (o Owner) Known() bool { return o.Name != "" }
 
 // Is reports whether two objects have the same owner.
-func (o Owner) Is(other Owner) bool { return o.key() == other.key() }
+func (o Owner) Is(other Owner) bool { return o.id() == other.id() }
 
-func (o Owner) key() string {
+// ownerID is what makes owners one: a team, or the namespace that stands for one
+// that is not known.
+type ownerID struct{ team, namespace string }
+
+func (o Owner) id() ownerID {
 	if o.Known() {
-		return "team " + o.Name
+		return ownerID{team: o.Name}
 	}
-	return "namespace " + o.Namespace
+	return ownerID{namespace: o.Namespace}
 }
 
 // String returns the owner as people write it.

@@ -24,6 +24,8 @@ type Config struct {
 	// HostSources are kinds whose objects claim hosts, beside the ready-made
 	// ones: EnabledHostSources has both.
 	HostSources []HostSource `yaml:"hostSources"`
+	Findings    Findings     `yaml:"findings"`
+	Limits      Limits       `yaml:"limits"`
 	Slack       Slack        `yaml:"slack"`
 	Pushgateway Pushgateway  `yaml:"pushgateway"`
 }
@@ -46,7 +48,9 @@ type Pushgateway struct {
 // Default returns the config of an empty file.
 func Default() Config {
 	return Config{
-		Owners: Owners{Keys: []string{"owner", "team", "app.kubernetes.io/owner", "a8r.io/owner"}},
-		Slack:  Slack{RemindAfter: Duration(24 * time.Hour)},
+		Owners:   Owners{Keys: []string{"owner", "team", "app.kubernetes.io/owner", "a8r.io/owner"}},
+		Findings: Findings{KeepResolved: Duration(30 * 24 * time.Hour)},
+		Limits:   Limits{NewFindings: 500},
+		Slack:    Slack{RemindAfter: Duration(24 * time.Hour)},
 	}
 }

@@ -69,6 +69,8 @@ func design() config.Config {
 			Expires: config.Expiry{End: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC)},
 			At:      config.Position{File: "design.yaml", Line: 14, Path: "exceptions[0]"},
 		}},
+		Findings:    config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
+		Limits:      config.Limits{NewFindings: 500},
 		Slack:       config.Slack{TokenFile: "/var/run/secrets/slack/token", RemindAfter: config.Duration(24 * time.Hour)},
 		Pushgateway: config.Pushgateway{URL: "http://pushgateway.monitoring:9091"},
 	}
@@ -121,6 +123,8 @@ func everything() config.Config {
 				At:      config.Position{File: "everything.yaml", Line: 34, Path: "exceptions[1]"},
 			},
 		},
+		Findings:    config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
+		Limits:      config.Limits{NewFindings: 500},
 		Slack:       config.Slack{TokenFile: "token", RemindAfter: config.Duration(90 * time.Minute)},
 		Pushgateway: config.Pushgateway{URL: "https://push.example.com:443/base"},
 	}

@@ -13,6 +13,8 @@ import (
 type Rule struct {
 	Enabled  *bool    `yaml:"enabled"`
 	Severity Severity `yaml:"severity"`
+	// For holds a new violation back for a while: see Hold.
+	For Hold `yaml:"for"`
 	// Directions and ExemptNamespaces may stand only with a rule that takes
 	// them. A list in the file replaces the default and adds nothing to it.
 	Directions       []Direction `yaml:"directions"`
@@ -23,6 +25,7 @@ type Rule struct {
 type Settings struct {
 	Enabled  bool           // default true
 	Severity rules.Severity // default the rule's own
+	Hold     Hold           // default none: opened at once
 	// Directions are sorted, and empty for a rule that does not take them.
 	// Default: both.
 	Directions []snapshot.Direction
@@ -35,7 +38,7 @@ type Settings struct {
 // on the settings it takes, never on its name.
 func (c *Config) Settings(r *rules.Rule) Settings {
 	said := c.Rules[r.Name]
-	s := Settings{Enabled: said.Enabled == nil || *said.Enabled, Severity: r.Severity}
+	s := Settings{Enabled: said.Enabled == nil || *said.Enabled, Severity: r.Severity, Hold: said.For}
 	if said.Severity != 0 {
 		s.Severity = rules.Severity(said.Severity)
 	}

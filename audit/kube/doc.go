@@ -1,5 +1,6 @@
-// Package kube is the live source of a sweep: it lists the objects of a
-// cluster from its API server.
+// Package kube is what a sweep has to do with an API server: the live source that
+// lists the objects of a cluster, the store that keeps findings as custom
+// resources, and the Lease by which publishers take turns.
 //
 // Every read goes to the API server itself, a page at a time, and asks for what
 // is stored at that moment: no informer, no cache, no older resource version.

@@ -93,6 +93,19 @@ func PolicyKinds() []Kind {
 	return kinds
 }
 
+// ClusterWide reports whether objects of the kind stand beside all namespaces.
+// Of kinds that facts exist for, a Namespace is such an object, too.
+func ClusterWide(kind Kind) bool {
+	switch kind {
+	case Namespaces, IngressClasses, ConstraintTemplates, SyncSets,
+		CiliumClusterwideNetworkPolicies, CalicoGlobalNetworkPolicies, CalicoTiers,
+		StoredCalicoGlobalPolicies, StoredCalicoTiers, ClusterNetworkPolicies, AdminNetworkPolicies,
+		BaselineAdminNetworkPolicies, AWSClusterNetworkPolicies, ValidatingWebhooks, ValidatingPolicies, ValidatingBindings:
+		return true
+	}
+	return false
+}
+
 // KindOf returns the kind of a group and a resource.
 func KindOf(group, resource string) Kind {
 	if group == "" {

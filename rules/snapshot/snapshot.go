@@ -31,6 +31,9 @@ func (s *Snapshot) Status(kind Kind) Status {
 	return s.reads[kind].Status
 }
 
+// Version returns the version in which a kind was read, empty if it was not.
+func (s *Snapshot) Version(kind Kind) string { return s.reads[kind].Version }
+
 // Namespace returns the fact of the Namespace of that name, or nil. It is open
 // to everybody who holds the snapshot, for an owner hangs on it.
 func (s *Snapshot) Namespace(name string) *Namespace {

@@ -1,0 +1,11 @@
+// Package v1alpha1 holds the custom resources that audit stores: a Finding is one
+// broken instance of an invariant, with owners and a life.
+//
+// The deepcopy functions and the definition, eventuallytrue.dev_findings.yaml, are
+// made of the types. A test fails where they are stale.
+//
+// +kubebuilder:object:generate=true
+// +groupName=eventuallytrue.dev
+package v1alpha1
+
+//go:generate go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0 object crd paths=. output:dir=.

@@ -1,0 +1,53 @@
+package audit
+
+import "github.com/eventuallytrue/audit/rules"
+
+// judged is what a sweep knows, as it is asked for one finding after another.
+type judged struct {
+	outcome  map[string]OutcomeStatus // by rule; a rule that is not in it is not asked for any more
+	findings map[string]Finding       // by ID
+	excepted map[string]bool          // by ID
+	unjudged map[string]bool          // by ID
+	waived   map[string]bool          // by ID
+}
+
+func newJudged(ev *Evaluation) *judged {
+	j := &judged{
+		outcome: map[string]OutcomeStatus{}, findings: map[string]Finding{},
+		excepted: map[string]bool{}, unjudged: map[string]bool{}, waived: map[string]bool{},
+	}
+	for _, o := range ev.Rules {
+		j.outcome[o.Rule] = o.Status
+	}
+	for _, f := range ev.Findings {
+		j.findings[f.ID] = f
+	}
+	for _, f := range ev.Excepted {
+		j.excepted[f.ID] = true
+	}
+	for _, s := range ev.Unjudged {
+		j.unjudged[rules.ID(s.Rule, s.Subject)] = true
+	}
+	for _, id := range ev.Withheld {
+		j.unjudged[id] = true
+	}
+	for _, s := range ev.Waived {
+		j.waived[rules.ID(s.Rule, s.Subject)] = true
+	}
+	return j
+}
+
+// silent reports whether nothing is known of a finding: its rule is asked for and
+// did not run, or could not judge the subject. It goes by the ID, since a store
+// may have cut the subject short.
+func (j *judged) silent(rule, id string) bool {
+	status, asked := j.outcome[rule]
+	return asked && status != Ran || j.unjudged[id]
+}
+
+// retired reports whether a finding is not asked for any more: its rule is gone, or
+// the config leaves the subject out.
+func (j *judged) retired(rule, id string) bool {
+	_, asked := j.outcome[rule]
+	return !asked || j.waived[id]
+}

@@ -1,0 +1,112 @@
+package kube
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// Fit returns a record as a Store keeps it, which is what Load returns of it. Texts
+// are cut at the limits of the custom resource and end in "…", what is no UTF-8
+// becomes U+FFFD, times are whole seconds of UTC, and of too many objects the first
+// are kept and the rest is counted. A record that fits is returned as it is.
+//
+// What a sweep judges has to be fitted before it is held against what is stored:
+// else what does not fit would differ, and be written, with every sweep.
+func Fit(r audit.Record) audit.Record {
+	r.Finding = FitFinding(r.Finding)
+	r.Reason = audit.Reason(cut(string(r.Reason), v1alpha1.MaxWord))
+	r.Sweeps, r.Reopened = count(r.Sweeps), count(r.Reopened)
+	r.OpenedAt, r.ResolvedAt = seconds(r.OpenedAt), seconds(r.ResolvedAt)
+	return r
+}
+
+// FitFinding is Fit for the part of a record that a sweep judges.
+func FitFinding(f audit.Finding) audit.Finding {
+	f.Subject = rules.Subject{
+		Kind:      cut(f.Subject.Kind, v1alpha1.MaxWord),
+		Namespace: cut(f.Subject.Namespace, v1alpha1.MaxName),
+		Name:      cut(f.Subject.Name, v1alpha1.MaxSubjectName),
+		Detail:    cut(f.Subject.Detail, v1alpha1.MaxWord),
+	}
+	if f.Severity > rules.High {
+		f.Severity = 0
+	}
+	f.Verdict = cut(f.Verdict, v1alpha1.MaxWord)
+	f.Owners = fitOwners(f.Owners)
+	f.Message = cut(f.Message, v1alpha1.MaxText)
+	f.Cause = cut(f.Cause, v1alpha1.MaxText)
+	f.Remedy = cut(f.Remedy, v1alpha1.MaxText)
+	f.FirstSeen = seconds(f.FirstSeen)
+	f.MoreObjects = count(f.MoreObjects + max(len(f.Objects)-v1alpha1.MaxObjects, 0))
+	f.Objects = fitObjects(f.Objects)
+	return f
+}
+
+func fitOwners(owners []string) []string {
+	var out []string
+	for _, o := range owners {
+		if o != "" {
+			out = append(out, cut(o, v1alpha1.MaxName))
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), v1alpha1.MaxOwners)]
+}
+
+func fitObjects(objects []rules.Object) []rules.Object {
+	objects = objects[:min(len(objects), v1alpha1.MaxObjects)]
+	var out []rules.Object
+	for _, o := range objects {
+		out = append(out, rules.Object{
+			Ref: snapshot.Ref{
+				Group:     cut(o.Group, v1alpha1.MaxName),
+				Kind:      cut(o.Kind, v1alpha1.MaxWord),
+				Namespace: cut(o.Namespace, v1alpha1.MaxName),
+				Name:      cut(o.Name, v1alpha1.MaxName),
+			},
+			Owner:   cut(o.Owner, v1alpha1.MaxName),
+			Created: seconds(o.Created),
+			Reason:  cut(o.Reason, v1alpha1.MaxWord),
+			Detail:  cut(o.Detail, v1alpha1.MaxDetail),
+		})
+	}
+	return out
+}
+
+// cut returns a text in valid UTF-8, of at most so many letters.
+func cut(text string, letters int) string {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	if len(text) <= letters || utf8.RuneCountInString(text) <= letters {
+		return text
+	}
+	n := 0
+	for i := range text {
+		if n++; n == letters {
+			return text[:i] + ellipsis
+		}
+	}
+	return text
+}
+
+const ellipsis = "…"
+
+// seconds returns a time as JSON holds it: a whole second of UTC. A year that JSON
+// has no form for is no time at all.
+func seconds(t time.Time) time.Time {
+	t = t.UTC().Truncate(time.Second)
+	if t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
+}
+
+func count(n int) int { return min(max(n, 0), math.MaxInt32) }

@@ -1,0 +1,90 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+var _ audit.Rereader = (*Source)(nil)
+
+// Reread lists parts of kinds once more. A field selector narrows the list to a
+// namespace, so that no right is needed beside the one to list. The versions are
+// those that the first reading used.
+func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, error) {
+	var mu sync.Mutex
+	var read []snapshot.Part
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, s.opts.Parallel)
+	for _, p := range parts {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			facts, ok := s.readPart(ctx, p, version(p.Kind))
+			if !ok {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			b.Add(facts)
+			read = append(read, p)
+		})
+	}
+	wait.Wait()
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil, fmt.Errorf("read cluster again: %w", context.Cause(ctx))
+	}
+	return read, nil
+}
+
+// readPart lists a part, and reports whether it was read completely.
+func (s *Source) readPart(ctx context.Context, p snapshot.Part, version string) (snapshot.Facts, bool) {
+	in := ingest.New(s.opts.OwnerKeys)
+	var f fetch
+	if res, ok := s.resources[p.Kind]; ok {
+		f = res.open(s.client, in)
+	} else if take := s.taker(ctx, p.Kind); take != nil && version != "" {
+		f = raw(s.client.Discovery().RESTClient(), p.Kind, version, func(item json.RawMessage, facts *snapshot.Facts) error {
+			return take(in, item, facts)
+		})
+	} else {
+		return snapshot.Facts{}, false
+	}
+	facts, _, err := s.all(ctx, within(f, p))
+	return facts, err == nil
+}
+
+// taker returns what takes in objects of a custom kind, nil where nothing does.
+func (s *Source) taker(ctx context.Context, kind snapshot.Kind) func(*ingest.Ingester, []byte, *snapshot.Facts) error {
+	if c, ok := s.customs[kind]; ok && len(c.Only) == 0 {
+		return c.Take
+	}
+	if host, ok := s.hosts[kind]; ok {
+		c := ingest.HostKind(ctx, host)
+		return c.Take
+	}
+	return nil
+}
+
+// within narrows a fetch to a part of its kind.
+func within(f fetch, p snapshot.Part) fetch {
+	if p.Namespace == "" {
+		return f
+	}
+	field := "metadata.namespace"
+	if p.Kind == snapshot.Namespaces {
+		field = "metadata.name"
+	}
+	return func(ctx context.Context, opts metav1.ListOptions, into *snapshot.Facts) (int, string, error) {
+		opts.FieldSelector = field + "=" + p.Namespace
+		return f(ctx, opts, into)
+	}
+}

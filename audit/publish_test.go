@@ -1,0 +1,230 @@
+package audit_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+func ingress(namespace, host string) snapshot.Ingress {
+	return snapshot.Ingress{
+		Meta:  snapshot.Meta{Group: "networking.k8s.io", Kind: "Ingress", Namespace: namespace, Name: "web"},
+		Hosts: []snapshot.HostClaim{{Host: host, Source: snapshot.FromRule}},
+	}
+}
+
+// contested is a cluster in which two namespaces claim a host.
+func contested() snapshot.Facts {
+	return snapshot.Facts{Ingresses: []snapshot.Ingress{ingress("a", "shop.example.com"), ingress("b", "shop.example.com")}}
+}
+
+// moved is the same cluster after one of them let go of it.
+func moved() snapshot.Facts {
+	return snapshot.Facts{Ingresses: []snapshot.Ingress{ingress("a", "shop.example.com"), ingress("b", "blog.example.com")}}
+}
+
+func publisher(store audit.Store, w *world) *audit.Publisher {
+	return &audit.Publisher{
+		Store: store, Source: w,
+		Reconciliation: audit.Reconciliation{Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour},
+	}
+}
+
+func publish(t *testing.T, store *memory, w *world) (*audit.Result, *audit.Published) {
+	t.Helper()
+	set := []*rules.Rule{rules.OneOwnerPerHost()}
+	res, published, err := audit.SweepAndPublish(t.Context(), w, set, parse(t, ""), ticking(), publisher(store, w), free{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(published.Failed) > 0 {
+		t.Fatalf("not written: %q", published.Failed)
+	}
+	return res, published
+}
+
+func states(store *memory) map[audit.State]int {
+	n := map[audit.State]int{}
+	for _, s := range store.records {
+		n[s.State]++
+	}
+	return n
+}
+
+func TestPublishOpensWhatSurvivesASecondLook(t *testing.T) {
+	store := newMemory()
+	res, published := publish(t, store, &world{first: contested(), second: contested()})
+	if states(store)[audit.Open] != 1 || len(res.Findings) != 1 || len(published.Dropped) != 0 {
+		t.Errorf("stored %v, reported %d, dropped %q", states(store), len(res.Findings), published.Dropped)
+	}
+}
+
+func TestPublishDropsWhatWasMendedBetweenTwoLists(t *testing.T) {
+	store := newMemory()
+	res, published := publish(t, store, &world{first: contested(), second: moved()})
+	if len(store.records) != 0 || len(res.Findings) != 0 || len(published.Dropped) != 1 {
+		t.Errorf("stored %v, reported %d, dropped %q", states(store), len(res.Findings), published.Dropped)
+	}
+}
+
+func TestPublishDoesNotResolveWhatIsThereOnASecondLook(t *testing.T) {
+	store := newMemory()
+	publish(t, store, &world{first: contested(), second: contested()})
+	_, published := publish(t, store, &world{first: moved(), second: contested()})
+	if states(store)[audit.Open] != 1 || len(published.Dropped) != 1 {
+		t.Errorf("stored %v, dropped %q", states(store), published.Dropped)
+	}
+}
+
+func TestPublishLeavesAloneWhatCannotBeLookedAtAgain(t *testing.T) {
+	store := newMemory()
+	publish(t, store, &world{first: contested(), unreadable: true})
+	if len(store.records) != 0 {
+		t.Errorf("opened on the word of one list: %v", states(store))
+	}
+	publish(t, store, &world{first: contested(), second: contested()})
+	publish(t, store, &world{first: moved(), unreadable: true})
+	if states(store)[audit.Open] != 1 {
+		t.Errorf("resolved on the word of one list: %v", states(store))
+	}
+}
+
+func TestPublishResolvesNothingOfAKindThatCannotBeRead(t *testing.T) {
+	store := newMemory()
+	publish(t, store, &world{first: contested(), second: contested()})
+	writes := store.writes
+	res, _ := publish(t, store, &world{status: snapshot.Forbidden})
+	if states(store)[audit.Open] != 1 || store.writes != writes {
+		t.Errorf("stored %v after %d writes more", states(store), store.writes-writes)
+	}
+	if len(res.Findings) != 1 || res.Complete() {
+		t.Errorf("%d findings are carried over, complete %v", len(res.Findings), res.Complete())
+	}
+}
+
+func TestPublishOfAnUnchangedWorldWritesAndRereadsNothing(t *testing.T) {
+	store := newMemory()
+	publish(t, store, &world{first: contested(), second: contested()})
+	writes, w := store.writes, &world{first: contested(), second: contested()}
+	publish(t, store, w)
+	if store.writes != writes || len(w.reread) != 0 {
+		t.Errorf("%d writes and %d parts read again", store.writes-writes, len(w.reread))
+	}
+}
+
+func TestPublishRereadsOnlyWhatTheFindingRestsOn(t *testing.T) {
+	w := &world{first: contested(), second: contested()}
+	publish(t, newMemory(), w)
+	for _, p := range w.reread {
+		if p.Namespace != "a" && p.Namespace != "b" || p.Kind != snapshot.Ingresses && p.Kind != snapshot.Namespaces {
+			t.Errorf("%s of namespace %q was read again", p.Kind, p.Namespace)
+		}
+	}
+}
+
+func TestPublishDecidesAgainWhereSomebodyElseWasFirst(t *testing.T) {
+	store := newMemory()
+	var once sync.Once
+	store.before = func(string) {
+		once.Do(func() {
+			other := newMemory()
+			publish(t, other, &world{first: contested(), second: contested()})
+			for _, s := range other.records {
+				store.put(s.Record)
+			}
+		})
+	}
+	publish(t, store, &world{first: contested(), second: contested()})
+	if states(store)[audit.Open] != 1 || store.writes != 1 {
+		t.Errorf("stored %v in %d writes, want the other's alone", states(store), store.writes)
+	}
+}
+
+func TestManyPublishersOpenEachThingOnce(t *testing.T) {
+	store := newMemory()
+	var wait sync.WaitGroup
+	for range 20 {
+		wait.Go(func() { publish(t, store, &world{first: contested(), second: contested()}) })
+	}
+	wait.Wait()
+	if len(store.records) != 1 || store.writes != 1 {
+		t.Errorf("%d findings in %d writes", len(store.records), store.writes)
+	}
+}
+
+func TestPublishRepairsAFindingThatWasLeftBare(t *testing.T) {
+	store := newMemory()
+	publish(t, store, &world{first: contested(), second: contested()})
+	for id, s := range store.records {
+		bare := audit.Stored{Version: s.Version, Bare: true}
+		bare.ID, bare.Rule, bare.Subject = s.ID, s.Rule, s.Subject
+		store.records[id] = bare
+	}
+	publish(t, store, &world{first: contested(), second: contested()})
+	if states(store)[audit.Open] != 1 {
+		t.Errorf("stored %v", states(store))
+	}
+	for _, s := range store.records {
+		if s.Message == "" || s.FirstSeen.IsZero() || s.OpenedAt.IsZero() {
+			t.Errorf("repaired to %+v", s.Record)
+		}
+	}
+}
+
+// lost is a lock that is lost as soon as it is held.
+type lost struct{}
+
+func (lost) Acquire(ctx context.Context) (context.Context, func(), error) {
+	held, cancel := context.WithCancel(ctx)
+	cancel()
+	return held, func() {}, nil
+}
+
+func TestPublishWritesNothingOnceTheLockIsLost(t *testing.T) {
+	store, w := newMemory(), &world{first: contested(), second: contested()}
+	_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), publisher(store, w), lost{})
+	if err == nil || store.writes != 0 {
+		t.Errorf("error %v after %d writes", err, store.writes)
+	}
+}
+
+// unprotected is a cluster with a pod in a namespace, whose policy may be there.
+func unprotected(policy bool) snapshot.Facts {
+	f := snapshot.Facts{Pods: []snapshot.Pod{{Meta: snapshot.Meta{Kind: "Pod", Namespace: "a", Name: "web"}}}}
+	if policy {
+		f.Policies = []snapshot.Policy{{
+			Meta: snapshot.Meta{Group: "networking.k8s.io", Kind: "NetworkPolicy", Namespace: "a", Name: "deny"},
+			Tier: snapshot.TierDefault, Subject: snapshot.Subject{{OwnNamespace: true}}, Isolates: [2]bool{true, true},
+		}}
+	}
+	return f
+}
+
+func TestPublishSeesAPolicyThatCameBetweenTwoLists(t *testing.T) {
+	set := []*rules.Rule{rules.DefaultDenyPresent()}
+	for _, c := range []struct {
+		name          string
+		first, second bool
+		open          int
+	}{
+		{"the policy is there on the second look, so nothing is opened", false, true, 0},
+		{"the policy is on neither, so both directions are opened", false, false, 2},
+		{"the policy is on both", true, true, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store, w := newMemory(), &world{first: unprotected(c.first), second: unprotected(c.second)}
+			_, published, err := audit.SweepAndPublish(t.Context(), w, set, parse(t, ""), ticking(), publisher(store, w), free{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := states(store)[audit.Open]; got != c.open || len(store.records) != c.open {
+				t.Errorf("%d are open of %d stored, want %d; dropped %q", got, len(store.records), c.open, published.Dropped)
+			}
+		})
+	}
+}

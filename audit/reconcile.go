@@ -1,0 +1,189 @@
+package audit
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/eventuallytrue/audit/rules"
+)
+
+// Record is a finding with the life that is stored of it.
+type Record struct {
+	Finding
+	Reason     Reason // why it is in its state
+	Sweeps     int    // that saw it while it was pending
+	OpenedAt   time.Time
+	ResolvedAt time.Time
+	Reopened   int  // how often it came back
+	Storm      bool // opened with more than owners should be told of one by one
+}
+
+// Reason is why a finding is in its state, or goes from one to another.
+type Reason string
+
+// The reasons of a transition.
+const (
+	Waiting     Reason = "pending"      // seen, and younger than its rule's "for"
+	Opened      Reason = "opened"       // seen for the first time, or long enough
+	Confirmed   Reason = "confirmed"    // seen again, and nothing changed
+	Changed     Reason = "changed"      // seen again, and something of it changed
+	Reopened    Reason = "reopened"     // seen again after it was resolved
+	Mended      Reason = "resolved"     // judged, and not there any more
+	Gone        Reason = "gone"         // not there any more before it was ever opened
+	RuleRetired Reason = "rule-retired" // its rule, or the config, does not ask for it any more
+	WasExcepted Reason = "excepted"     // an exception of the config hides it
+	CarriedOver Reason = "carried-over" // nothing is known of it: its rule did not run, or could not judge it
+	Kept        Reason = "kept"         // resolved, and not yet old enough to be deleted
+	Expired     Reason = "expired"      // resolved for longer than it is kept
+)
+
+// Transition is what a sweep makes of one finding.
+type Transition struct {
+	Record Record // as it is to be stored
+	Why    Reason
+	// Write is true where what is stored has to change, Delete where it has to
+	// go, New where nothing is stored yet.
+	Write, Delete, New bool
+}
+
+// Hold is how long a new violation is pending before it is opened: for as many
+// sweeps and as long as given. The zero value opens at once.
+type Hold struct {
+	Sweeps int
+	For    time.Duration
+}
+
+// Reconciliation is what Reconcile goes by.
+type Reconciliation struct {
+	Now  time.Time
+	Hold func(rule string) Hold
+	Keep time.Duration // how long a resolved finding is kept
+	// MaxNew is how many findings one sweep may open before it is a storm.
+	MaxNew int
+}
+
+// Reconcile holds what a sweep judged against what is stored, and says what
+// becomes of each finding, sorted by ID. Absence of evidence resolves nothing:
+// a finding whose rule did not run, or knows that it could not judge the
+// subject, is carried over untouched.
+func (r Reconciliation) Reconcile(stored []Record, ev *Evaluation) []Transition {
+	j := newJudged(ev)
+	var out []Transition
+	known := map[string]bool{}
+	for _, rec := range stored {
+		known[rec.ID] = true
+		out = append(out, r.stored(rec, j))
+	}
+	for _, f := range ev.Findings {
+		if !known[f.ID] {
+			out = append(out, r.first(f))
+		}
+	}
+	r.markStorm(out)
+	slices.SortFunc(out, func(a, b Transition) int { return cmp.Compare(a.Record.ID, b.Record.ID) })
+	return out
+}
+
+// first says what becomes of a finding of which nothing is stored.
+func (r Reconciliation) first(f Finding) Transition {
+	f.FirstSeen = r.Now
+	t := r.hold(Record{Finding: f, Sweeps: 1}, Opened)
+	t.New, t.Write = true, true
+	return t
+}
+
+// hold keeps a finding pending for as long as its rule wants it to be, and opens
+// it then.
+func (r Reconciliation) hold(rec Record, open Reason) Transition {
+	h := r.Hold(rec.Rule)
+	if rec.Sweeps < h.Sweeps || r.Now.Sub(rec.FirstSeen) < h.For {
+		rec.State, rec.Reason = Pending, Waiting
+		return Transition{Record: rec, Why: Waiting, Write: true}
+	}
+	rec.State, rec.Reason, rec.Sweeps = Open, open, 0
+	rec.OpenedAt, rec.ResolvedAt = r.Now, time.Time{}
+	return Transition{Record: rec, Why: open, Write: true}
+}
+
+// stored says what becomes of a finding that is stored.
+func (r Reconciliation) stored(rec Record, j *judged) Transition {
+	f, found := j.findings[rec.ID]
+	switch {
+	case j.silent(rec.Rule, rec.ID):
+		return Transition{Record: rec, Why: CarriedOver}
+	case found:
+		return r.seen(rec, f)
+	case rec.State == Resolved:
+		if r.Now.Sub(rec.ResolvedAt) > r.Keep {
+			return Transition{Record: rec, Why: Expired, Delete: true}
+		}
+		return Transition{Record: rec, Why: Kept}
+	}
+	why := Mended
+	switch {
+	case j.retired(rec.Rule, rec.ID):
+		why = RuleRetired
+	case j.excepted[rec.ID]:
+		why = WasExcepted
+	}
+	// What was never opened, nobody was told of: it leaves no trace.
+	if rec.State == Pending || rec.State == "" {
+		return Transition{Record: rec, Why: Gone, Delete: true}
+	}
+	rec.State, rec.Reason, rec.ResolvedAt = Resolved, why, r.Now
+	return Transition{Record: rec, Why: why, Write: true}
+}
+
+// seen says what becomes of a stored finding that was judged to be there.
+func (r Reconciliation) seen(rec Record, f Finding) Transition {
+	was := rec
+	f.FirstSeen, f.State = rec.FirstSeen, rec.State
+	rec.Finding = f
+	switch was.State {
+	case "":
+		// Whoever created it did not get to write its record.
+		rec.FirstSeen, rec.Sweeps = r.Now, 1
+		return r.hold(rec, Opened)
+	case Pending:
+		rec.Sweeps++
+		return r.hold(rec, Opened)
+	case Resolved:
+		rec.FirstSeen, rec.Sweeps, rec.Storm = r.Now, 1, false
+		rec.Reopened++
+		return r.hold(rec, Reopened)
+	}
+	if sameContent(was.Finding, f) {
+		return Transition{Record: was, Why: Confirmed}
+	}
+	rec.Reason = Changed
+	return Transition{Record: rec, Why: Changed, Write: true}
+}
+
+// markStorm flags the findings that are opened, if they are too many.
+func (r Reconciliation) markStorm(all []Transition) {
+	opening := func(t Transition) bool { return t.Why == Opened || t.Why == Reopened }
+	n := 0
+	for _, t := range all {
+		if opening(t) {
+			n++
+		}
+	}
+	if r.MaxNew <= 0 || n <= r.MaxNew {
+		return
+	}
+	for i := range all {
+		if opening(all[i]) {
+			all[i].Record.Storm = true
+		}
+	}
+}
+
+// sameContent reports whether what is told of a finding is the same.
+func sameContent(a, b Finding) bool {
+	return a.Severity == b.Severity && a.Verdict == b.Verdict && a.Message == b.Message && a.Cause == b.Cause &&
+		a.Remedy == b.Remedy && slices.Equal(a.Owners, b.Owners) && a.MoreObjects == b.MoreObjects &&
+		slices.EqualFunc(a.Objects, b.Objects, func(x, y rules.Object) bool {
+			return x.Ref == y.Ref && x.Owner == y.Owner && x.Created.Equal(y.Created) && x.Reason == y.Reason && x.Detail == y.Detail
+		})
+}

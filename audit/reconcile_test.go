@@ -1,0 +1,145 @@
+package audit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/rules"
+)
+
+// shop is the finding that the table is about.
+func shop() audit.Finding {
+	subject := namespaceSubject("shop", "")
+	return audit.Finding{
+		ID: rules.ID("probe", subject), Rule: "probe", Subject: subject, Severity: rules.High, Message: "it is open",
+		Owners: []string{"team-a"}, State: audit.Open, FirstSeen: now,
+	}
+}
+
+// record is shop as it is stored.
+func record(state audit.State, change func(*audit.Record)) []audit.Record {
+	r := audit.Record{Finding: shop(), Reason: audit.Opened, OpenedAt: now.Add(-time.Hour)}
+	r.State, r.FirstSeen = state, now.Add(-time.Hour)
+	if state == audit.Resolved {
+		r.Reason, r.ResolvedAt = audit.Mended, now.Add(-time.Minute)
+	}
+	if change != nil {
+		change(&r)
+	}
+	return []audit.Record{r}
+}
+
+func ran(findings ...audit.Finding) *audit.Evaluation {
+	return &audit.Evaluation{Rules: []audit.Outcome{{Rule: "probe", Status: audit.Ran}}, Findings: findings}
+}
+
+func outcome(status audit.OutcomeStatus) *audit.Evaluation {
+	return &audit.Evaluation{Rules: []audit.Outcome{{Rule: "probe", Status: status}}}
+}
+
+func TestReconcile(t *testing.T) {
+	subject := audit.RuleSubject{Rule: "probe", Subject: shop().Subject}
+	twoSweeps, anHour := audit.Hold{Sweeps: 2}, audit.Hold{For: time.Hour}
+	worse := shop()
+	worse.Message = "it is wide open"
+	for _, c := range []struct {
+		name   string
+		stored []audit.Record
+		ev     *audit.Evaluation
+		hold   audit.Hold
+		why    audit.Reason
+		state  audit.State
+		write  bool
+		gone   bool
+	}{
+		{name: "a violation of which nothing is stored is opened", ev: ran(shop()), why: audit.Opened, state: audit.Open, write: true},
+		{name: "one that is seen again unchanged is confirmed without a write", stored: record(audit.Open, nil), ev: ran(shop()), why: audit.Confirmed, state: audit.Open},
+		{name: "one whose message is another is changed", stored: record(audit.Open, nil), ev: ran(worse), why: audit.Changed, state: audit.Open, write: true},
+		{name: "one that is judged and not there is resolved", stored: record(audit.Open, nil), ev: ran(), why: audit.Mended, state: audit.Resolved, write: true},
+		{name: "one that comes back is opened again", stored: record(audit.Resolved, nil), ev: ran(shop()), why: audit.Reopened, state: audit.Open, write: true},
+		{name: "a rule that was skipped resolves nothing", stored: record(audit.Open, nil), ev: outcome(audit.Skipped), why: audit.CarriedOver, state: audit.Open},
+		{name: "a rule that failed resolves nothing", stored: record(audit.Open, nil), ev: outcome(audit.Broken), why: audit.CarriedOver, state: audit.Open},
+		{name: "a rule that was skipped does not age what is pending", stored: record(audit.Pending, nil), ev: outcome(audit.Skipped), hold: twoSweeps, why: audit.CarriedOver, state: audit.Pending},
+		{name: "a rule that was skipped deletes nothing that is resolved", stored: record(audit.Resolved, func(r *audit.Record) { r.ResolvedAt = now.AddDate(-1, 0, 0) }), ev: outcome(audit.Skipped), why: audit.CarriedOver, state: audit.Resolved},
+		{name: "a subject that its rule could not judge is carried over", stored: record(audit.Open, nil), ev: &audit.Evaluation{Rules: ran().Rules, Unjudged: []audit.RuleSubject{subject}}, why: audit.CarriedOver, state: audit.Open},
+		{name: "a rule that is not asked for any more retires its findings", stored: record(audit.Open, nil), ev: &audit.Evaluation{}, why: audit.RuleRetired, state: audit.Resolved, write: true},
+		{name: "a subject that the config leaves out is retired and not mended", stored: record(audit.Open, nil), ev: &audit.Evaluation{Rules: ran().Rules, Waived: []audit.RuleSubject{subject}}, why: audit.RuleRetired, state: audit.Resolved, write: true},
+		{name: "one that an exception hides is excepted and not mended", stored: record(audit.Open, nil), ev: &audit.Evaluation{Rules: ran().Rules, Excepted: []audit.Finding{shop()}}, why: audit.WasExcepted, state: audit.Resolved, write: true},
+		{name: "a new one waits for as many sweeps as its rule wants", ev: ran(shop()), hold: twoSweeps, why: audit.Waiting, state: audit.Pending, write: true},
+		{name: "the sweep that makes them enough opens it", stored: record(audit.Pending, func(r *audit.Record) { r.Sweeps = 1 }), ev: ran(shop()), hold: twoSweeps, why: audit.Opened, state: audit.Open, write: true},
+		{name: "a new one waits for as long as its rule wants", ev: ran(shop()), hold: anHour, why: audit.Waiting, state: audit.Pending, write: true},
+		{name: "one that is as old as its rule wants is opened", stored: record(audit.Pending, nil), ev: ran(shop()), hold: anHour, why: audit.Opened, state: audit.Open, write: true},
+		{name: "one that comes back waits again", stored: record(audit.Resolved, nil), ev: ran(shop()), hold: anHour, why: audit.Waiting, state: audit.Pending, write: true},
+		{name: "one that goes before it was opened leaves no trace", stored: record(audit.Pending, nil), ev: ran(), hold: anHour, why: audit.Gone, gone: true},
+		{name: "one that was left bare is opened as if it were new", stored: record("", nil), ev: ran(shop()), why: audit.Opened, state: audit.Open, write: true},
+		{name: "one that was left bare and is not there leaves no trace", stored: record("", nil), ev: ran(), why: audit.Gone, gone: true},
+		{name: "one that was left bare waits for its rule to run", stored: record("", nil), ev: outcome(audit.Skipped), why: audit.CarriedOver},
+		{name: "a resolved one is kept for a while", stored: record(audit.Resolved, nil), ev: ran(), why: audit.Kept, state: audit.Resolved},
+		{name: "a resolved one is deleted in the end", stored: record(audit.Resolved, func(r *audit.Record) { r.ResolvedAt = now.Add(-25 * time.Hour) }), ev: ran(), why: audit.Expired, gone: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := audit.Reconciliation{Now: now, Hold: func(string) audit.Hold { return c.hold }, Keep: 24 * time.Hour}
+			all := r.Reconcile(c.stored, c.ev)
+			if len(all) != 1 {
+				t.Fatalf("%d transitions, want one", len(all))
+			}
+			got := all[0]
+			if got.Why != c.why || got.Write != c.write || got.Delete != c.gone || !c.gone && got.Record.State != c.state {
+				t.Errorf("%s to %s, write %v, delete %v; want %s to %s, write %v, delete %v",
+					got.Why, got.Record.State, got.Write, got.Delete, c.why, c.state, c.write, c.gone)
+			}
+			if got.New != (c.stored == nil) {
+				t.Errorf("new: %v", got.New)
+			}
+			if !got.Write && !got.Delete {
+				if diff := cmp.Diff(c.stored[0], got.Record); diff != "" {
+					t.Errorf("what is not written changed (-stored +record):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestReconcileTwiceWritesNothing(t *testing.T) {
+	r := audit.Reconciliation{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
+	first := r.Reconcile(nil, ran(shop()))
+	r.Now = now.Add(time.Hour)
+	again := r.Reconcile([]audit.Record{first[0].Record}, ran(shop()))
+	if again[0].Write || again[0].Why != audit.Confirmed {
+		t.Errorf("the second sweep of an unchanged world: %s, write %v", again[0].Why, again[0].Write)
+	}
+}
+
+func TestReopenedFindingIsNewAndSaysSo(t *testing.T) {
+	r := audit.Reconciliation{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
+	got := r.Reconcile(record(audit.Resolved, nil), ran(shop()))[0].Record
+	if got.Reopened != 1 || !got.FirstSeen.Equal(now) || !got.OpenedAt.Equal(now) || !got.ResolvedAt.IsZero() {
+		t.Errorf("reopened %d times, first seen %s, opened %s, resolved %s", got.Reopened, got.FirstSeen, got.OpenedAt, got.ResolvedAt)
+	}
+}
+
+func TestStormFlagsWhatIsOpenedAndNothingElse(t *testing.T) {
+	var findings []audit.Finding
+	for _, name := range []string{"a", "b", "c"} {
+		f := shop()
+		f.Subject.Name = name
+		f.ID = rules.ID(f.Rule, f.Subject)
+		findings = append(findings, f)
+	}
+	old := audit.Record{Finding: findings[0], OpenedAt: now}
+	for limit, want := range map[int]int{1: 2, 2: 0, 0: 0} {
+		r := audit.Reconciliation{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }, MaxNew: limit}
+		flagged := 0
+		for _, tr := range r.Reconcile([]audit.Record{old}, ran(findings...)) {
+			if tr.Record.Storm {
+				flagged++
+			}
+		}
+		if flagged != want {
+			t.Errorf("with a limit of %d, %d of 2 openings are flagged, want %d", limit, flagged, want)
+		}
+	}
+}

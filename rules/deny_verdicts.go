@@ -1,0 +1,134 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+func (n *namespaceDenial) missing(v *Violation, d snapshot.Direction) {
+	v.Verdict = string(Missing)
+	word := strings.ToLower(d.String())
+	exposed := n.countExposed(d)
+	switch {
+	case len(n.denials[d].policies) == 0 && n.denials[d].invalid > 0:
+		v.Message = fmt.Sprintf("No valid policy denies %s in namespace %s: those there are cannot be in force.", word, n.meta.Name)
+	case len(n.denials[d].policies) == 0:
+		v.Message = fmt.Sprintf("No policy denies %s in namespace %s.", word, n.meta.Name)
+	default:
+		v.Message = fmt.Sprintf("The policies of namespace %s do not deny %s to every pod: %s.",
+			n.meta.Name, word, n.governed(d))
+	}
+	if exposed == 0 {
+		v.Lighter = 1
+		v.Message += " Every workload of today is isolated, but the next pod may be open."
+	} else {
+		v.Message += " " + openOf(exposed, n.workloads)
+	}
+	v.Remedy = fmt.Sprintf("Add a NetworkPolicy with an empty podSelector and policyTypes [%s], and beside it one for each "+
+		"connection that is needed. The sweep reads live objects and no admission cache, so a retry is not the answer: "+
+		"the policy is not there.", d)
+}
+
+// governed says what the policies that bear on a direction do instead.
+func (n *namespaceDenial) governed(d snapshot.Direction) string {
+	narrow, all, other := 0, 0, 0
+	for _, e := range n.denials[d].effects {
+		switch {
+		case e.byRule == scopeAll:
+			all++
+		case e.denies[cluster] || e.denies[world]:
+			narrow++
+		default:
+			other++
+		}
+	}
+	var parts []string
+	if narrow > 0 {
+		parts = append(parts, does(narrow, "policy", "select")+" only some pods")
+	}
+	if all > 0 {
+		parts = append(parts, does(all, "policy", "admit")+" everything")
+	}
+	if other > 0 {
+		parts = append(parts, does(other, "policy", "leave")+" the rest to others")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (n *namespaceDenial) partial(v *Violation, d snapshot.Direction) {
+	v.Verdict = string(Partial)
+	word := strings.ToLower(d.String())
+	v.Message = fmt.Sprintf("In namespace %s only the pods of the cluster are denied %s: the addresses outside are not.",
+		n.meta.Name, word)
+	if exposed := n.countExposed(d); exposed > 0 {
+		v.Message += " " + openOf(exposed, n.workloads)
+	}
+	v.Lighter = 1
+	v.Remedy = fmt.Sprintf("Add a NetworkPolicy with an empty podSelector and policyTypes [%s].", d)
+	if d == snapshot.Inward {
+		v.Remedy += " Cluster-wide policies of this kind cannot name the outside as a peer of that direction."
+	}
+}
+
+// openOf says how many of the workloads are open.
+func openOf(open, all int) string {
+	switch {
+	case all == 1:
+		return "Its one workload is open."
+	case open == all:
+		return fmt.Sprintf("All %d workloads are open.", all)
+	case open == 1:
+		return fmt.Sprintf("1 of %d workloads is open.", all)
+	}
+	return fmt.Sprintf("%d of %d workloads are open.", open, all)
+}
+
+// does returns a count of nouns with the verb that goes with it.
+func does(n int, noun, verb string) string {
+	if n == 1 {
+		verb += "s"
+	}
+	return plural(n, noun) + " " + verb
+}
+
+func (n *namespaceDenial) defeated(v *Violation, d snapshot.Direction, defeats []defeat) {
+	v.Verdict = "defeated"
+	widest, whom := defeats[0], "every pod"
+	if widest.partial {
+		whom = fmt.Sprintf("%d of %s", widest.workloads, plural(n.workloads, "workload"))
+	}
+	v.Message = fmt.Sprintf("%s is denied by default in namespace %s, but allow rules beside it open it again to %s for %s.",
+		d, n.meta.Name, describeScope(widest.scope), whom)
+	v.Remedy = fmt.Sprintf("Narrow the %s rules of the policies listed here to the peers and ports that are needed, or remove them: "+
+		"policies add up, so one allow-all is enough to undo every deny.", strings.ToLower(d.String()))
+	v.Lighter = widest.lighter(d)
+	for _, f := range defeats {
+		v.Lighter = min(v.Lighter, f.lighter(d))
+	}
+}
+
+// lighter is by how many steps a defeat weighs less than everything for
+// everybody.
+func (f defeat) lighter(d snapshot.Direction) uint8 {
+	var steps uint8
+	if f.partial {
+		steps++
+	}
+	if f.scope != scopeAll {
+		steps++
+	}
+	// The internet on the way out is opened on purpose more often than not.
+	if f.scope == scopeWorld && d == snapshot.Outward {
+		steps++
+	}
+	return steps
+}
+
+func (n *namespaceDenial) unenforced(v *Violation, d snapshot.Direction) {
+	v.Verdict = "defeated"
+	v.Message = fmt.Sprintf("%s is denied by default in namespace %s, but the network plugin enforces no policy: %s sets %q.",
+		d, n.meta.Name, n.off.Ref(), n.off.Off)
+	v.Remedy = "Have the network plugin enforce policies again. No policy of this namespace can help until then."
+}

@@ -1,0 +1,149 @@
+package rules
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// ruling is what some policies do together in one direction, in whatever
+// namespace they are about.
+type ruling struct {
+	direction snapshot.Direction
+	policies  []*weighedPolicy   // valid ones that bear on the direction, as they are consulted
+	effects   []effect           // of each alone
+	always    []int              // those that name no labels, so select every pod
+	pods      selectorIndex[int] // which of the others select a pod
+	invalid   int                // policies that cannot be in force
+	denied    [peerClasses]bool  // whether every possible pod is denied the class by a policy that is no allow-all
+	everyPod  *judgement         // by the policies that each select every possible pod
+	untouched string             // the reason for a pod that no policy denies anything
+	byLabels  map[string]*judgement
+	bySome    map[string]*judgement // by those policies that select a pod and not always do
+	openers   []bool                // by policy: whether it is known to open every pod
+	sought    int                   // how much was looked for openers
+}
+
+// judgement is what the policies that select a pod do to it.
+type judgement struct {
+	effect
+	openers []opener
+}
+
+// judgeParts judges the parts of policies that are about one namespace, which come
+// in the order in which they are consulted.
+func judgeParts(parts []part, d snapshot.Direction) *ruling {
+	r := &ruling{direction: d, byLabels: map[string]*judgement{}, bySome: map[string]*judgement{}}
+	var selectors [][]snapshot.Selector // by policy
+	for _, p := range parts {
+		switch {
+		case p.policy.Invalid != "" && p.policy.Isolates[d]:
+			r.invalid++
+		case p.policy.Invalid != "":
+		case !p.policy.Isolates[d] && len(p.policy.Denies[d])+len(p.policy.Rules[d]) == 0:
+		default:
+			if last := len(r.policies) - 1; last < 0 || r.policies[last] != p.policy {
+				r.policies = append(r.policies, p.policy)
+				selectors = append(selectors, nil)
+			}
+			last := len(r.policies) - 1
+			selectors[last] = append(selectors[last], p.pods)
+			if len(p.pods) > 0 {
+				r.pods.add(p.pods, last)
+			} else if n := len(r.always); n == 0 || r.always[n-1] != last {
+				r.always = append(r.always, last)
+			}
+		}
+	}
+	r.judgeAll(selectors)
+	return r
+}
+
+// judgeAll judges what the policies do to every pod that there could be.
+func (r *ruling) judgeAll(selectors [][]snapshot.Selector) {
+	var denying [peerClasses][]snapshot.Selector
+	var everyPod []int
+	var passes []*weighedPolicy
+	deniesAnything := false
+	for i, p := range r.policies {
+		if i > 0 && !sameTier(p, r.policies[i-1]) {
+			passes = nil
+		}
+		e := p.effectAlone(r.direction, passes)
+		r.effects = append(r.effects, e)
+		deniesAnything = deniesAnything || e.deniesAnything()
+		for c := range denying {
+			if e.denies[c] {
+				denying[c] = append(denying[c], selectors[i]...)
+			}
+		}
+		if coversAll(selectors[i]) {
+			everyPod = append(everyPod, i)
+			if only := p.passing(r.direction); only != nil {
+				passes = append(passes, only)
+			}
+		}
+	}
+	for c := range denying {
+		r.denied[c] = coversAll(denying[c])
+	}
+	switch {
+	case deniesAnything:
+		r.untouched = reasonNotSelected
+	case r.invalid > 0:
+		r.untouched = reasonInvalidPolicy
+	default:
+		r.untouched = reasonNoPolicy
+	}
+	r.openers = make([]bool, len(r.policies))
+	r.everyPod = r.judgeThose(everyPod)
+	for _, o := range r.everyPod.openers {
+		r.openers[o.place] = true
+	}
+}
+
+// judge returns what the policies come to for pods with the given labels. It
+// depends only on which policies select them, so it is judged once for each
+// such set.
+func (r *ruling) judge(labels snapshot.Labels) *judgement {
+	key := labels.Key()
+	if j := r.byLabels[key]; j != nil {
+		return j
+	}
+	var some []int
+	r.pods.each(labels, func(i int) { some = append(some, i) })
+	slices.Sort(some)
+	some = slices.Compact(some)
+	var which []byte
+	for _, i := range some {
+		which = append(strconv.AppendInt(which, int64(i), 36), ' ')
+	}
+	j := r.bySome[string(which)]
+	if j == nil {
+		all := slices.Concat(r.always, some)
+		slices.Sort(all)
+		j = r.judgeThose(slices.Compact(all))
+		r.bySome[string(which)] = j
+	}
+	r.byLabels[key] = j
+	return j
+}
+
+// judgeThose returns what the policies of some places come to together.
+func (r *ruling) judgeThose(which []int) *judgement {
+	v := decide(r.policiesAt(which), r.direction)
+	j := &judgement{effect: v.effect()}
+	j.guarded = slices.ContainsFunc(which, func(i int) bool { return r.effects[i].deniesAnything() })
+	r.findOpeners(j, which)
+	return j
+}
+
+// policiesAt returns the policies of some places.
+func (r *ruling) policiesAt(which []int) []*weighedPolicy {
+	policies := make([]*weighedPolicy, len(which))
+	for k, i := range which {
+		policies[k] = r.policies[i]
+	}
+	return policies
+}
