@@ -53,7 +53,7 @@ func lastWrite(o *metav1.ObjectMeta, path ...string) time.Time {
 	var last time.Time
 	for i := range o.ManagedFields {
 		e := &o.ManagedFields[i]
-		if e.Subresource != "" || e.FieldsV1 == nil || !owns(e.FieldsV1.Raw, path) {
+		if e.Subresource != "" || e.FieldsV1 == nil || !owns(e.FieldsV1.GetRawBytes(), path) {
 			continue
 		}
 		if e.Time == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -23,17 +24,27 @@ const fallbackHost = "http://localhost:8080"
 
 var errNoCluster = errors.New("no cluster is configured: name one with --kubeconfig, --context or --server, or read manifests with --from")
 
+// restConfig returns what leads to the cluster that kubectl's flags name. Every
+// error is one of usage.
+func restConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
+	cfg, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("find the cluster: %w", err)}
+	}
+	if cfg.Host == fallbackHost && *flags.APIServer == "" {
+		return nil, &exitError{exitUsage, errNoCluster}
+	}
+	return cfg, nil
+}
+
 // openSource makes the source that the flags ask for.
 func (o *sweepOptions) openSource(flags *pflag.FlagSet) error {
 	if len(o.from) > 0 {
 		return o.openManifests(flags)
 	}
-	cfg, err := o.connection.ToRESTConfig()
+	cfg, err := restConfig(o.connection)
 	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("find the cluster: %w", err)}
-	}
-	if cfg.Host == fallbackHost && *o.connection.APIServer == "" {
-		return &exitError{exitUsage, errNoCluster}
+		return err
 	}
 	if o.config.Cluster == "" {
 		o.config.Cluster = o.clusterName(cfg)
@@ -41,7 +52,7 @@ func (o *sweepOptions) openSource(flags *pflag.FlagSet) error {
 	// What client-go logs on its own, it returns as well, and is reported.
 	klog.SetLogger(klog.Logger{})
 	o.source, err = kube.NewSource(cfg, kube.Options{
-		UserAgent: fmt.Sprintf("audit/%s (%s/%s)", version(), runtime.GOOS, runtime.GOARCH),
+		UserAgent: userAgent(),
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
 	})
 	if err != nil {
@@ -105,4 +116,9 @@ func (o *sweepOptions) progress() func() {
 	}
 	fmt.Fprintf(f, "reading %s ...", safeLine(o.config.Cluster))
 	return func() { fmt.Fprint(f, "\r\x1b[K") }
+}
+
+// userAgent names the program in the API server's audit log.
+func userAgent() string {
+	return fmt.Sprintf("audit/%s (%s/%s)", version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
@@ -33,6 +29,8 @@ type sweepOptions struct {
 	failOn     string
 	timeout    time.Duration
 	since      string
+	publishing publishOptions
+	serving    serveOptions
 	connection *genericclioptions.ConfigFlags
 
 	format    report.Format
@@ -57,6 +55,9 @@ func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
 		"report of an earlier sweep, as -o json or yaml printed it: findings keep the time they were first seen, and causes may tell more")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long reading may take; what is not read by then is unknown")
 
+	o.publishing.addFlags(flags)
+	o.serving.addFlags(flags)
+
 	// The connection flags are kubectl's, but for -n, which narrows here what
 	// is shown, and the cache of a discovery that is not made.
 	o.connection = genericclioptions.NewConfigFlags(true)
@@ -64,121 +65,17 @@ func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
 	o.connection.AddFlags(flags)
 }
 
-// complete checks the flags and the config, and makes the source. Every error
-// is one of usage: nothing was read yet.
-func (o *sweepOptions) complete(cmd *cobra.Command) error {
-	if !o.once {
-		return errors.New("sweeping continuously is not built in yet: add --once")
-	}
-	var err error
-	if o.format, err = report.ParseFormat(o.output); err != nil {
-		return fmt.Errorf("--output: %w", err)
-	}
-	if o.threshold, err = parseFailOn(o.failOn); err != nil {
-		return err
-	}
-	if o.timeout <= 0 {
-		return fmt.Errorf("--timeout: %s is not more than nothing", o.timeout)
-	}
-	if err := o.loadConfig(); err != nil {
-		return err
-	}
-	if o.set, err = o.enabledRules(); err != nil {
-		return fmt.Errorf("--rule: %w", err)
-	}
-	if err := o.openSource(cmd.Flags()); err != nil {
-		return err
-	}
-	return o.readPrevious()
-}
-
-// readPrevious reads the report of an earlier sweep, if one is given.
-func (o *sweepOptions) readPrevious() error {
-	o.previous = &audit.Previous{}
-	if o.since == "" {
-		return nil
-	}
-	f, err := os.Open(o.since)
-	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("read previous report: %w", err)}
-	}
-	defer f.Close() // nothing was written that could be lost
-	earlier, err := report.Read(f)
-	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("--previous %s: %w", o.since, err)}
-	}
-	if earlier.Cluster != o.config.Cluster {
-		return &exitError{exitUsage, fmt.Errorf("--previous %s: it is of cluster %q, and this sweep is of %q", o.since, earlier.Cluster, o.config.Cluster)}
-	}
-	o.previous = earlier.Previous()
-	return nil
-}
-
-func parseFailOn(word string) (rules.Severity, error) {
-	if word == "none" {
-		return 0, nil
-	}
-	var s rules.Severity
-	if err := s.UnmarshalText([]byte(word)); err != nil {
-		return 0, fmt.Errorf("--fail-on: %q is none of none, low, medium, high", word)
-	}
-	return s, nil
-}
-
-// loadConfig reads the config. Somebody who looks by hand is told of expired
-// exceptions at once and mends them; a sweep that nobody watches goes on
-// without them.
-func (o *sweepOptions) loadConfig() error {
-	o.config = config.Default()
-	if o.configPath == "" {
-		return nil
-	}
-	c, err := config.Read(o.configPath, rules.All())
-	if err != nil {
-		return &exitError{exitUsage, err}
-	}
-	var errs []error
-	for _, e := range c.Expired(o.now()) {
-		errs = append(errs, e)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return &exitError{exitUsage, err}
-	}
-	o.config = c
-	return nil
-}
-
-// enabledRules returns the rules that are asked for and not switched off.
-func (o *sweepOptions) enabledRules() ([]*rules.Rule, error) {
-	set, err := selectRules(o.ruleNames)
-	if err != nil {
-		return nil, err
-	}
-	var enabled []*rules.Rule
-	var off []string
-	for _, r := range set {
-		if o.config.Settings(r).Enabled {
-			enabled = append(enabled, r)
-		} else {
-			off = append(off, r.Name)
-		}
-	}
-	if len(o.ruleNames) > 0 && len(off) > 0 {
-		return nil, fmt.Errorf("%s is switched off in %s", strings.Join(off, ", "), o.configPath)
-	}
-	return enabled, nil
-}
-
 // run sweeps and prints the report.
 func (o *sweepOptions) run(ctx context.Context) error {
 	reading, cancel := context.WithTimeoutCause(ctx, o.timeout, context.DeadlineExceeded)
 	defer cancel()
 	done := o.progress()
-	res, err := audit.SweepAfter(reading, o.previous, o.source, o.set, &o.config, o.now)
+	res, err := o.sweep(reading)
 	done()
-	if err != nil {
+	if err != nil && res == nil {
 		return &exitError{exitIncomplete, fmt.Errorf("sweep: %w", err)}
 	}
+	unpublished := err
 	if err := o.checkNamespaces(res); err != nil {
 		return err
 	}
@@ -191,12 +88,23 @@ func (o *sweepOptions) run(ctx context.Context) error {
 		return &exitError{exitIncomplete, err}
 	}
 	switch worst := res.Worst(); {
+	case unpublished != nil:
+		return &exitError{exitIncomplete, unpublished}
 	case !res.Complete():
 		return &exitError{code: exitIncomplete}
 	case o.threshold > 0 && worst >= o.threshold:
 		return &exitError{code: exitFindings}
 	}
 	return nil
+}
+
+// sweep sweeps, and publishes if it is asked to. With an error there may be a
+// result all the same, which was not published.
+func (o *sweepOptions) sweep(ctx context.Context) (*audit.Result, error) {
+	if o.publishing.publish {
+		return o.sweepAndPublish(ctx)
+	}
+	return audit.SweepAfter(ctx, o.previous, o.source, o.set, &o.config, o.now)
 }
 
 // checkNamespaces refuses a namespace that does not exist: of a name that was

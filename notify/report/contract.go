@@ -107,6 +107,8 @@ type Finding struct {
 	State     string    `json:"state,omitempty"` // Pending, Open or Resolved
 	FirstSeen time.Time `json:"firstSeen,omitzero"`
 	Objects   []Object  `json:"objects"`
+	// MoreObjects counts those that were left out of what is kept.
+	MoreObjects int `json:"moreObjects,omitempty"`
 }
 
 // Advisory is worth a line, but is never a finding.

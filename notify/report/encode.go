@@ -12,15 +12,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// encodeJSON returns the report as JSON that is harmless on a terminal too:
+// encodeJSON returns a document as JSON that is harmless on a terminal too:
 // encoding/json itself lets DEL, the C1 controls and bidi controls through.
 // Bytes that are no UTF-8 become U+FFFD.
-func encodeJSON(r *Report) ([]byte, error) {
+func encodeJSON(document any) ([]byte, error) {
 	var plain bytes.Buffer
 	enc := json.NewEncoder(&plain)
 	enc.SetEscapeHTML(false) // it is no HTML, and owners read <none> better
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
+	if err := enc.Encode(document); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
@@ -40,13 +40,13 @@ func encodeJSON(r *Report) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// encodeYAML returns the same report as YAML, with the same strings in it.
+// encodeYAML returns the same document as YAML, with the same strings in it.
 //
 // The YAML library neither reads DEL and the C1 controls nor escapes bidi
 // controls. So a rune that must not be seen raw goes through it as a mark that
 // it has to escape, and becomes an escape of the rune itself thereafter.
-func encodeYAML(r *Report) ([]byte, error) {
-	b, err := encodeJSON(r)
+func encodeYAML(document any) ([]byte, error) {
+	b, err := encodeJSON(document)
 	if err != nil {
 		return nil, err
 	}

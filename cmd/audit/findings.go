@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/notify/report"
+	"github.com/eventuallytrue/audit/rules"
+)
+
+// findingsOptions are the flags of listing what is stored.
+type findingsOptions struct {
+	command
+	namespace  string
+	output     string
+	owners     []string
+	rules      []string
+	states     []string
+	connection *genericclioptions.ConfigFlags
+}
+
+func newFindings(c command) *cobra.Command {
+	o := &findingsOptions{command: c, connection: genericclioptions.NewConfigFlags(true)}
+	cmd := &cobra.Command{
+		Use:   "findings [flags]",
+		Short: "List the findings that are kept in the cluster",
+		Args:  noArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.namespace, "findings-namespace", "audit", "namespace that findings are kept in")
+	flags.StringVarP(&o.output, "output", "o", "table", "how to print: table, wide, json or yaml")
+	flags.StringArrayVar(&o.owners, "owner", nil, "only those of this owner (repeatable)")
+	flags.StringArrayVar(&o.rules, "rule", nil, "only those of this rule (repeatable)")
+	flags.StringArrayVar(&o.states, "state", nil, "only those in this state: Pending, Open or Resolved (repeatable)")
+	o.connection.Namespace, o.connection.CacheDir = nil, nil
+	o.connection.AddFlags(flags)
+	return cmd
+}
+
+func (o *findingsOptions) run(ctx context.Context) error {
+	format, err := report.ParseFormat(o.output)
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	for _, s := range o.states {
+		if !slices.Contains([]string{string(audit.Pending), string(audit.Open), string(audit.Resolved)}, s) {
+			return fmt.Errorf("--state: %q is none of Pending, Open, Resolved", s)
+		}
+	}
+	cfg, err := restConfig(o.connection)
+	if err != nil {
+		return err
+	}
+	store, err := kube.NewStore(cfg, o.namespace, kube.StoreOptions{UserAgent: userAgent()})
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	stored, newer, err := store.Load(ctx)
+	if err != nil {
+		return &exitError{exitIncomplete, err}
+	}
+	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Bare || !o.wants(&s) })
+	if err := printFindings(o.out, format, stored, o.now()); err != nil {
+		return &exitError{exitIncomplete, fmt.Errorf("print findings: %w", err)}
+	}
+	if len(newer) > 0 {
+		return &exitError{exitIncomplete, errors.New("a newer audit wrote these findings, which are not shown: " + strings.Join(newer, ", "))}
+	}
+	return nil
+}
+
+func (o *findingsOptions) wants(s *audit.Stored) bool {
+	owned := slices.ContainsFunc(s.Owners, func(owner string) bool { return slices.Contains(o.owners, owner) })
+	return (len(o.owners) == 0 || owned) &&
+		(len(o.rules) == 0 || slices.Contains(o.rules, s.Rule)) &&
+		(len(o.states) == 0 || slices.Contains(o.states, string(s.State)))
+}
+
+// printFindings prints findings as a table for people, or as the list that a
+// report has of them.
+func printFindings(w io.Writer, format report.Format, stored []audit.Stored, now time.Time) error {
+	if format == report.JSON || format == report.YAML {
+		records := make([]audit.Record, len(stored))
+		for i := range stored {
+			records[i] = stored[i].Record
+		}
+		return report.WriteRecords(w, format, records)
+	}
+	if len(stored) == 0 {
+		_, err := fmt.Fprintln(w, "no findings")
+		return err
+	}
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	head := "RULE\tSUBJECT\tOWNER\tSEVERITY\tSTATE\tAGE"
+	if format == report.Wide {
+		head += "\tMESSAGE"
+	}
+	fmt.Fprintln(tab, head)
+	for i := range stored {
+		s := &stored[i]
+		row := []string{
+			s.Rule, s.Subject.String(), strings.Join(s.Owners, ", "), s.Severity.String(), string(s.State),
+			rules.Age(now.Sub(s.FirstSeen)),
+		}
+		if format == report.Wide {
+			row = append(row, s.Message)
+		}
+		for j := range row {
+			row[j] = report.Safe(row[j])
+		}
+		fmt.Fprintln(tab, strings.Join(row, "\t"))
+	}
+	return tab.Flush()
+}

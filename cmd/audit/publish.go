@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/rules"
+)
+
+// publishOptions are the flags of keeping findings in the cluster.
+type publishOptions struct {
+	publish   bool
+	namespace string
+	leaseWait time.Duration
+
+	leaderElect                    bool
+	leaseFor, renewFor, retryAfter time.Duration
+}
+
+func (p *publishOptions) addFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&p.publish, "publish", false,
+		"keep findings as objects of the cluster: open, update and resolve them; --fail-on is none then, unless it is given")
+	flags.StringVar(&p.namespace, "findings-namespace", "audit", "namespace that findings are kept in")
+	flags.DurationVar(&p.leaseWait, "lease-wait", time.Minute, "how long to wait while somebody else publishes")
+	flags.BoolVar(&p.leaderElect, "leader-elect", true,
+		"take turns by a Lease: without --once the others stand by and sweep nothing, with --once --publish they wait; false touches no Lease")
+	// As kube-controller-manager has them. Nobody should need to change them.
+	flags.DurationVar(&p.leaseFor, "leader-elect-lease-duration", 15*time.Second, "how long a leader that says nothing is waited for")
+	flags.DurationVar(&p.renewFor, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew its lease before it is lost")
+	flags.DurationVar(&p.retryAfter, "leader-elect-retry-period", 2*time.Second, "time between two tries")
+	for _, name := range []string{"leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period"} {
+		flags.Lookup(name).Hidden = true
+	}
+}
+
+// completePublish refuses what must not be published: a part of the truth would
+// be taken for all of it.
+func (o *sweepOptions) completePublish(flags *pflag.FlagSet) error {
+	for _, name := range []string{"from", "namespace", "rule", "previous"} {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s shows a part or another world, which must not be published", name)
+		}
+	}
+	if !flags.Changed("fail-on") {
+		o.threshold = 0
+	}
+	if o.publishing.leaseWait < 0 {
+		return fmt.Errorf("--lease-wait: %s is less than nothing", o.publishing.leaseWait)
+	}
+	return nil
+}
+
+// openStore makes what publishing needs of the cluster.
+func (o *sweepOptions) openStore() (*audit.Publisher, audit.Lock, error) {
+	cfg, err := restConfig(o.connection)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := kube.NewStore(cfg, o.publishing.namespace, kube.StoreOptions{UserAgent: userAgent()})
+	if err != nil {
+		return nil, nil, err
+	}
+	source, ok := o.source.(audit.Rereader)
+	if !ok {
+		return nil, nil, errors.New("the source cannot be read again")
+	}
+	lock, err := o.newLock(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &audit.Publisher{
+		Store: store, Source: source, Fit: kube.FitFinding,
+		Reconciliation: audit.Reconciliation{
+			Hold: o.hold, Keep: time.Duration(o.config.Findings.KeepResolved), MaxNew: int(o.config.Limits.NewFindings),
+		},
+	}, lock, nil
+}
+
+// hold returns how long a rule's new violations are held back.
+func (o *sweepOptions) hold(rule string) audit.Hold {
+	for _, r := range rules.All() {
+		if r.Name == rule {
+			h := o.config.Settings(r).Hold
+			return audit.Hold{Sweeps: h.Sweeps, For: h.For}
+		}
+	}
+	return audit.Hold{}
+}
+
+// sweepAndPublish sweeps and publishes. What could not be published makes the
+// sweep incomplete.
+func (o *sweepOptions) sweepAndPublish(ctx context.Context) (*audit.Result, error) {
+	publisher, lock, err := o.openStore()
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	res, published, err := audit.SweepAndPublish(ctx, o.source, o.set, &o.config, o.now, publisher, lock)
+	if err != nil {
+		return res, err
+	}
+	if len(published.Newer) > 0 {
+		fmt.Fprintf(o.err, "audit: a newer audit wrote these findings, which are left alone: %s\n", safeLine(strings.Join(published.Newer, ", ")))
+	}
+	if len(published.Failed) > 0 {
+		return res, fmt.Errorf("write findings:\n%s", strings.Join(published.Failed, "\n"))
+	}
+	return res, nil
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/notify/report"
+)
+
+// publishing returns a cluster with the estate, the definition of findings, and
+// an account with exactly the rights of charts/read-only.yaml and publish.yaml,
+// and the arguments by which that account publishes.
+func publishing(t *testing.T) (*kubetest.Cluster, []string) {
+	t.Helper()
+	c := control.Cluster(t)
+	applyEstate(t, c)
+	if err := c.Install(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
+		t.Fatal(err)
+	}
+	charts := filepath.Join("..", "..", "charts")
+	kubectl(t, c, "apply", "-f", filepath.Join(charts, "read-only.yaml"), "-f", filepath.Join(charts, "publish.yaml"))
+	kubectl(t, c, "create", "clusterrolebinding", "audit-read-only", "--clusterrole=audit-read-only", "--user="+kubetest.Guest)
+	kubectl(t, c, "create", "rolebinding", "audit-publish", "-n", "audit", "--role=audit-publish", "--user="+kubetest.Guest)
+	awaitSweep(t, c)
+	return c, []string{"--publish", "--kubeconfig", c.Kubeconfig(kubetest.Guest)}
+}
+
+// stored lists the findings through the command.
+func stored(t *testing.T, c *kubetest.Cluster, args ...string) []report.StoredFinding {
+	t.Helper()
+	out := execute(append([]string{"findings", "-o", "json", "--kubeconfig", c.Kubeconfig(kubetest.Guest)}, args...)...)
+	if out.code != 0 {
+		t.Fatalf("audit findings exits %d: %s", out.code, out.stderr)
+	}
+	var list report.FindingList
+	if err := json.Unmarshal([]byte(out.stdout), &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Findings
+}
+
+func statesOf(list []report.StoredFinding) map[string]int {
+	n := map[string]int{}
+	for _, f := range list {
+		n[f.State]++
+	}
+	return n
+}
+
+// versions returns the version of each stored finding, which every write changes.
+func versions(t *testing.T, c *kubetest.Cluster) string {
+	t.Helper()
+	return kubectl(t, c, "get", "findings", "-n", "audit", "-o",
+		`jsonpath={range .items[*]}{.metadata.name}={.metadata.resourceVersion}{"\n"}{end}`)
+}
+
+func TestPublishKeepsFindingsUntilTheClusterIsRight(t *testing.T) {
+	c, args := publishing(t)
+	sweep(t, 0, args...)
+	if diff := cmp.Diff(map[string]int{"Open": 18}, statesOf(stored(t, c))); diff != "" {
+		t.Fatalf("findings after the first sweep (-want +got):\n%s", diff)
+	}
+
+	before := versions(t, c)
+	sweep(t, 0, args...)
+	if diff := cmp.Diff(before, versions(t, c)); diff != "" {
+		t.Errorf("a sweep of an unchanged cluster wrote (-before +after):\n%s", diff)
+	}
+
+	kubectl(t, c, "delete", "networkpolicy", "-n", "tracking", "tmp-debug")
+	sweep(t, 0, args...)
+	if diff := cmp.Diff(map[string]int{"Open": 17, "Resolved": 1}, statesOf(stored(t, c))); diff != "" {
+		t.Errorf("findings after one fault was mended (-want +got):\n%s", diff)
+	}
+	resolved := stored(t, c, "--state", "Resolved")
+	if len(resolved) != 1 || resolved[0].Reason != "resolved" || resolved[0].Subject.Name != "tracking" || resolved[0].ResolvedAt.IsZero() {
+		t.Errorf("resolved: %+v", resolved)
+	}
+
+	applyEstate(t, c)
+	sweep(t, 0, args...)
+	if diff := cmp.Diff(map[string]int{"Open": 18}, statesOf(stored(t, c))); diff != "" {
+		t.Errorf("findings after the fault came back (-want +got):\n%s", diff)
+	}
+	for _, f := range stored(t, c) {
+		if came := f.Subject.Name == "tracking" && f.Subject.Detail == "Ingress"; came != (f.Reopened == 1) {
+			t.Errorf("%s came back %d times", f.ID, f.Reopened)
+		}
+	}
+}
+
+func TestPublishResolvesNothingThatItMayNotRead(t *testing.T) {
+	c, args := publishing(t)
+	sweep(t, 0, args...)
+	before := versions(t, c)
+	kubectl(t, c, "patch", "clusterrole", "audit-read-only", "--type=json", "-p",
+		`[{"op": "replace", "path": "/rules/`+ruleOf(t, "ingresses")+`/resources", "value": ["ingressclasses", "networkpolicies"]}]`)
+	out := eventually(t, func() (outcome, bool) {
+		out := execute(append([]string{"--once", "-o", "json"}, args...)...)
+		return out, out.code == exitIncomplete
+	})
+	if !strings.Contains(out.stdout, `"status": "skipped"`) {
+		t.Errorf("no rule is skipped: %s", out.stderr)
+	}
+	if diff := cmp.Diff(before, versions(t, c)); diff != "" {
+		t.Errorf("what cannot be read was written (-before +after):\n%s", diff)
+	}
+	kubectl(t, c, "apply", "-f", filepath.Join("..", "..", "charts", "read-only.yaml"))
+	eventually(t, func() (outcome, bool) {
+		out := execute(append([]string{"--once", "-o", "json"}, args...)...)
+		return out, out.code == 0
+	})
+	if diff := cmp.Diff(before, versions(t, c)); diff != "" {
+		t.Errorf("findings were written when they could be read again (-before +after):\n%s", diff)
+	}
+}
+
+func TestPublishRefusesAPartOfTheTruth(t *testing.T) {
+	for _, args := range [][]string{{"--from", estateDir}, {"-n", "tracking"}, {"--rule", "owner-known"}, {"--previous", "x"}} {
+		out := execute(append([]string{"--once", "--publish"}, args...)...)
+		if out.code != exitUsage || !strings.Contains(out.stderr, "must not be published") {
+			t.Errorf("%q: exit %d, %s", args, out.code, out.stderr)
+		}
+	}
+}
+
+func TestFindingsAreListedByOwnerAndByKubectl(t *testing.T) {
+	c, args := publishing(t)
+	sweep(t, 0, args...)
+	mine := stored(t, c, "--owner", "growth")
+	byLabel := strings.Fields(kubectl(t, c, "get", "fnd", "-n", "audit", "-l", "owner.eventuallytrue.dev/growth", "-o", "name"))
+	alone := strings.Fields(kubectl(t, c, "get", "fnd", "-n", "audit", "-l", "owner=growth", "-o", "name"))
+	if len(mine) == 0 || len(byLabel) != len(mine) {
+		t.Errorf("%d findings of growth, %d by label", len(mine), len(byLabel))
+	}
+	// A label has one value, so owner names whoever is the only one.
+	sole := slices.DeleteFunc(mine, func(f report.StoredFinding) bool { return len(f.Owners) > 1 })
+	if len(sole) == 0 || len(alone) != len(sole) {
+		t.Errorf("%d findings of growth alone, %d by label", len(sole), len(alone))
+	}
+	table := execute("findings", "--kubeconfig", c.Kubeconfig(kubetest.Guest), "--owner", "growth")
+	if !strings.HasPrefix(table.stdout, "RULE ") || strings.Count(table.stdout, "\n") != len(mine)+1 {
+		t.Errorf("the table of growth:\n%s", table.stdout)
+	}
+}
+
+// ruleOf returns the place of the rule of the read-only role that is about a
+// resource.
+func ruleOf(t *testing.T, resource string) string {
+	t.Helper()
+	for i, rule := range rights(t) {
+		if slices.Contains(rule.Resources, resource) {
+			return strconv.Itoa(i)
+		}
+	}
+	t.Fatalf("no rule is about %s", resource)
+	return ""
+}
+
+// eventually calls a function until it is content, and not for ever: the API
+// server goes by new rights a moment after they are stored.
+func eventually(t *testing.T, try func() (outcome, bool)) outcome {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		out, done := try()
+		if done {
+			return out
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it does not come about: exit %d, %s", out.code, out.stderr)
+		}
+	}
+}
