@@ -48,7 +48,8 @@ fmt: ## format the code
 	$(GO) run $(GOFUMPT) -w .
 
 .PHONY: generate
-generate: ## write the parts of the README that come from the code
+generate: ## write the parts of the README and the definitions that come from the code
+	$(GO) generate ./audit/api/...
 	$(GO) test ./cmd/audit -run '^TestREADME' -update
 
 .PHONY: demo

@@ -22,13 +22,15 @@ var arrows = map[string][]string{
 	"rules/rulestest": {
 		"rules", "rules/snapshot", "audit", "audit/config", "audit/hostsource", "audit/ingest", "audit/manifests",
 	},
-	"audit":               {"audit/config", "rules", "rules/snapshot"},
-	"audit/api":           {},
-	"audit/hostsource":    {"rules/snapshot"},
-	"audit/config":        {"audit/hostsource", "rules", "rules/snapshot"},
-	"audit/ingest":        {"audit/hostsource", "rules/snapshot"},
-	"audit/manifests":     {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
-	"audit/kube":          {"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules/snapshot"},
+	"audit":            {"audit/config", "rules", "rules/snapshot"},
+	"audit/api":        {},
+	"audit/hostsource": {"rules/snapshot"},
+	"audit/config":     {"audit/hostsource", "rules", "rules/snapshot"},
+	"audit/ingest":     {"audit/hostsource", "rules/snapshot"},
+	"audit/manifests":  {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
+	"audit/kube": {
+		"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules", "rules/snapshot",
+	},
 	"audit/kube/kubetest": {"audit/kube/kubetest"},
 	"notify":              {"notify", "audit", "rules", "rules/snapshot"},
 	"cmd": {

@@ -100,7 +100,8 @@ func unset(f *ast.File, name *ast.Ident) bool {
 func changes(f *ast.File, globals map[string]bool) []string {
 	var out []string
 	check := func(e ast.Expr) {
-		if name := root(e); name != nil && globals[name.Name] && isGlobal(f, name) {
+		// The blank name takes what nobody wants, and keeps nothing.
+		if name := root(e); name != nil && name.Name != "_" && globals[name.Name] && isGlobal(f, name) {
 			out = append(out, name.Name)
 		}
 	}

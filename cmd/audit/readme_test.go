@@ -96,7 +96,7 @@ func flagsTable() string {
 	var b strings.Builder
 	b.WriteString("| flag | default | meaning |\n|---|---|---|\n")
 	flags.VisitAll(func(f *pflag.Flag) {
-		if slices.Contains(kubectl, f.Name) {
+		if f.Hidden || slices.Contains(kubectl, f.Name) {
 			return
 		}
 		name := "`--" + f.Name + "`"

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +22,7 @@ type command struct {
 	getenv   func(string) string
 	now      func() time.Time
 	signals  <-chan os.Signal // those that end the program
+	ending   *ending          // made by run
 }
 
 // The exit codes beside 0.
@@ -49,10 +49,11 @@ func (e *exitError) Unwrap() error { return e.err }
 const endGrace = 500 * time.Millisecond
 
 // run runs the program and returns its exit code. A signal ends it: what it was
-// doing is abandoned, and nothing more is printed.
+// doing is abandoned, and nothing more is printed. What serves ends in order.
 func run(c command) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
+	c.ending = &ending{}
 	done := make(chan error, 1)
 	go func() { done <- newRoot(c).ExecuteContext(ctx) }()
 	select {
@@ -60,15 +61,7 @@ func run(c command) int {
 		return c.exit(err)
 	case sig := <-c.signals:
 		cancel(fmt.Errorf("ended by %s", sig))
-		select {
-		case <-done:
-		case <-time.After(endGrace):
-		}
-		fmt.Fprintf(c.err, "audit: ended by %s; nothing is reported\n", sig)
-		if s, ok := sig.(syscall.Signal); ok {
-			return exitSignal + int(s)
-		}
-		return exitSignal
+		return c.end(sig, done)
 	}
 }
 
@@ -98,11 +91,15 @@ func (c command) exit(err error) int {
 func newRoot(c command) *cobra.Command {
 	o := &sweepOptions{command: c}
 	root := &cobra.Command{
-		Use:   "audit --once [--from PATH]... [flags]",
+		Use:   "audit [--once [--from PATH]...] [flags]",
 		Short: "Sweep a Kubernetes cluster for broken cross-object invariants",
 		Long: `audit reads the live objects of a cluster, or manifests, and reports where
 invariants across objects do not hold: hosts with more than one owner, namespaces
 without default-deny, workloads that nobody owns. It only looks.
+
+With --publish it keeps findings as objects of the cluster. Without --once it
+does so again and again until it is told to end, which exits with 0; it logs one
+line for each sweep, and one of several such processes does the work.
 
 Exit codes: 0 complete and nothing at or above --fail-on; 1 findings at or above
 --fail-on; 2 wrong usage or config, nothing was read; 3 incomplete, something
@@ -119,6 +116,9 @@ could not be read or a rule failed (wins over 1).`,
 			if err := o.complete(cmd); err != nil {
 				return err
 			}
+			if !o.once {
+				return o.serve(cmd.Context())
+			}
 			return o.run(cmd.Context())
 		},
 	}
@@ -127,7 +127,7 @@ could not be read or a rule failed (wins over 1).`,
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.AddCommand(newRules(c), newVersion(c))
+	root.AddCommand(newFindings(c), newRules(c), newVersion(c))
 	return root
 }
 

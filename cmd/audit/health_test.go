@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestHealthTellsTheTruth(t *testing.T) {
+	const fine = "ok"
+	for _, tt := range []struct {
+		name         string
+		do           func(*health)
+		later        time.Duration
+		alive, ready string
+	}{
+		{"at the beginning", func(*health) {}, time.Hour, fine, "not begun yet"},
+		{"asking for the lease", (*health).asking, time.Hour, fine, "not begun yet"},
+		{"shut out", (*health).shutOut, time.Hour, fine, "the Lease cannot be asked for; the log says why"},
+		{"standing by", (*health).standingBy, time.Hour, fine, fine},
+		{"standing by without a server", func(h *health) {
+			h.standingBy()
+			h.unreached = func() error { return errUnreached }
+		}, time.Hour, fine, "standing by, but the API server cannot be reached"},
+		{"in the first sweep", (*health).sweeping, 3 * time.Minute, fine, "the first sweep has not ended yet"},
+		{"in a sweep for more than three intervals", (*health).sweeping, 3*time.Minute + time.Second, "a sweep has been running for 3m1s", "the first sweep has not ended yet"},
+		{"after an incomplete sweep", func(h *health) {
+			h.sweeping()
+			h.swept(false)
+			h.pausing(time.Minute)
+		}, 4 * time.Minute, fine, "no sweep has been complete yet; the log says why"},
+		{"after a complete sweep", func(h *health) {
+			h.sweeping()
+			h.swept(true)
+			h.pausing(time.Minute)
+		}, 4 * time.Minute, fine, fine},
+		{"when a sweep is overdue", func(h *health) {
+			h.swept(true)
+			h.pausing(time.Minute)
+		}, 4*time.Minute + 2*time.Second, "a sweep has been overdue for 3m2s", fine},
+		{"after an incomplete sweep that followed a complete one", func(h *health) {
+			h.swept(true)
+			h.swept(false)
+			h.pausing(time.Minute)
+		}, 0, fine, fine},
+		{"leading again", func(h *health) {
+			h.swept(true)
+			h.asking()
+			h.sweeping()
+		}, 0, fine, "the first sweep has not ended yet"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := &bench{now: today}
+			h := b.health()
+			tt.do(h)
+			b.now = b.now.Add(tt.later)
+			for path, want := range map[string]string{"/healthz": tt.alive, "/readyz": tt.ready} {
+				code := map[string]int{"/healthz": 500, "/readyz": 503}[path]
+				if want == fine {
+					code = 200
+				}
+				w := httptest.NewRecorder()
+				handler(h).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+				if w.Code != code || w.Body.String() != want+"\n" {
+					t.Errorf("%s: %d %q, want %d %q", path, w.Code, w.Body, code, want)
+				}
+			}
+		})
+	}
+}
+
+func TestNothingElseIsServed(t *testing.T) {
+	h := handler((&bench{now: today}).health())
+	for _, path := range []string{"/", "/metrics", "/healthz/", "/healthz/x", "/debug/pprof/"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/healthz", strings.NewReader("x")))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d", w.Code)
+	}
+}
+
+func TestServerListensAndCloses(t *testing.T) {
+	var out bytes.Buffer
+	h := (&bench{now: today}).health()
+	s, err := startServer(t.Context(), "127.0.0.1:0", h, untimed(&out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.server.ReadHeaderTimeout == 0 || s.server.ReadTimeout == 0 || s.server.WriteTimeout == 0 || s.server.IdleTimeout == 0 {
+		t.Error("a time is not limited")
+	}
+	url := "http://" + strings.TrimSpace(out.String()[strings.Index(out.String(), "address=")+len("address="):]) + "/healthz"
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err := errors.Join(err, answer.Body.Close()); err != nil || string(body) != "ok\n" {
+		t.Errorf("%q, %v", body, err)
+	}
+	if _, err := startServer(t.Context(), strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/healthz"), h, untimed(&out)); err == nil {
+		t.Error("two listen on one address")
+	}
+	s.close()
+	if answer, err := http.Get(url); err == nil {
+		answer.Body.Close()
+		t.Error("it still answers")
+	}
+	off, err := startServer(t.Context(), "", h, untimed(&out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	off.close()
+}
+
+func TestReachRemembersTheLastAnswer(t *testing.T) {
+	code := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+	r := &reach{}
+	client := &http.Client{Transport: r.watch(http.DefaultTransport)}
+	ask := func() {
+		if answer, err := client.Get(server.URL); err == nil {
+			answer.Body.Close()
+		}
+	}
+	for _, tt := range []struct {
+		code int
+		want bool
+	}{{200, true}, {503, false}, {403, true}, {429, false}, {409, true}} {
+		code = tt.code
+		if ask(); (r.failure() == nil) != tt.want {
+			t.Errorf("after %d: %v", tt.code, r.failure())
+		}
+	}
+	server.Close()
+	if ask(); !errors.Is(r.failure(), errUnreached) {
+		t.Errorf("without a server: %v", r.failure())
+	}
+}

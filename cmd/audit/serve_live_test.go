@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+)
+
+func isLease(r *http.Request) bool { return strings.Contains(r.URL.Path, "/leases") }
+
+// TestOneLeadsAndTheOtherTakesOver ends the leader of a pair in every way, and
+// looks at what is left behind.
+func TestOneLeadsAndTheOtherTakesOver(t *testing.T) {
+	c, args := publishing(t)
+	binary, kubeconfig := buildAudit(t), args[len(args)-1]
+	var others atomic.Int32
+	watched := startProxy(t, c, func(r *http.Request) kubetest.Answer {
+		if !isLease(r) {
+			others.Add(1)
+		}
+		return nil
+	})
+
+	first := serving(t, binary, kubeconfig, "--interval", "5s")
+	first.says(t, "complete=true findings=18 opened=18", 1)
+	second := serving(t, binary, watched.Kubeconfig(kubetest.Guest), "--interval", "5s")
+	second.says(t, `msg="standing by"`, 1)
+	before := versions(t, c)
+	first.says(t, "complete=true findings=18 opened=0", 1)
+	first.healthy(t, http.StatusOK)
+	second.healthy(t, http.StatusOK)
+	if n := others.Load(); n > 0 {
+		t.Errorf("the one that stands by makes %d requests for other things than the lease", n)
+	}
+
+	first.end(t, syscall.SIGKILL)
+	began := time.Now()
+	second.says(t, "msg=leading", 1)
+	if took := time.Since(began); took > takeoverTime {
+		t.Errorf("it takes over after %s", took)
+	}
+	second.says(t, "complete=true findings=18 opened=0", 1)
+
+	third := serving(t, binary, kubeconfig, "--interval", "5s")
+	third.says(t, `msg="standing by"`, 1)
+	if took := second.end(t, syscall.SIGTERM); took > 5*time.Second {
+		t.Errorf("it ends after %s", took)
+	}
+	if code := second.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d:\n%s", code, second.log)
+	}
+	began = time.Now()
+	third.says(t, "msg=leading", 1)
+	if took := time.Since(began); took > shortLease {
+		t.Errorf("a lease that was given back is taken after %s", took)
+	}
+	third.says(t, "complete=true findings=18 opened=0", 1)
+	third.end(t, syscall.SIGINT)
+	if code := third.cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit %d:\n%s", code, third.log)
+	}
+
+	if diff := cmp.Diff(before, versions(t, c)); diff != "" {
+		t.Errorf("findings were written again (-before +after):\n%s", diff)
+	}
+	if who := leaseHolder(t, c); who != "" {
+		t.Errorf("%q still has the lease", who)
+	}
+}
+
+// TestLeaderThatLosesTheLeaseWritesNoMore: a lease is taken away while findings
+// are being created.
+func TestLeaderThatLosesTheLeaseWritesNoMore(t *testing.T) {
+	c, _ := publishing(t)
+	creates := make(chan struct{}, 100)
+	proceed := make(chan struct{})
+	var created atomic.Int32
+	p := startProxy(t, c, func(r *http.Request) kubetest.Answer {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/findings") {
+			return nil
+		}
+		created.Add(1)
+		creates <- struct{}{}
+		return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			select {
+			case <-proceed:
+			case <-r.Context().Done():
+				return
+			}
+			next.ServeHTTP(w, r)
+		}
+	})
+	s := serving(t, buildAudit(t), p.Kubeconfig(kubetest.Guest), "--interval", "20s")
+	for range 8 { // as many are written at once
+		select {
+		case <-creates:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("nothing is created:\n%s", s.log)
+		}
+	}
+	kubectl(t, c, "patch", "lease", "audit", "-n", "audit", "--type=merge", "-p", `{"spec": {"holderIdentity": "thief"}}`)
+	s.says(t, `msg="sweep abandoned" reason="the lease is lost"`, 1)
+	s.says(t, "msg=\"standing by\" leader=thief", 1)
+	if n := created.Load(); n > 8 {
+		t.Errorf("%d findings were created, though the lease was lost during the first 8", n)
+	}
+	close(proceed)
+	// The thief says nothing, so the lease comes back.
+	s.says(t, "msg=sweep complete=true findings=18 ", 1)
+	if diff := cmp.Diff(map[string]int{"Open": 18}, statesOf(stored(t, c))); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+func TestWithoutLeaderElectionNoLeaseIsTouched(t *testing.T) {
+	c, _ := publishing(t)
+	var leases atomic.Int32
+	p := startProxy(t, c, func(r *http.Request) kubetest.Answer {
+		if isLease(r) {
+			leases.Add(1)
+		}
+		return nil
+	})
+	kubeconfig := p.Kubeconfig(kubetest.Guest)
+	sweep(t, 0, "--publish", "--leader-elect=false", "--kubeconfig", kubeconfig)
+	s := serving(t, buildAudit(t), kubeconfig, "--leader-elect=false", "--interval", "5s")
+	s.says(t, "complete=true findings=18 opened=0", 1)
+	s.healthy(t, http.StatusOK)
+	s.end(t, syscall.SIGTERM)
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d:\n%s", code, s.log)
+	}
+	if n := leases.Load(); n > 0 {
+		t.Errorf("%d requests for a lease", n)
+	}
+}
+
+// TestServerThatGoesAwayEndsNothing: the API server is away, is there, and is
+// away again.
+func TestServerThatGoesAwayEndsNothing(t *testing.T) {
+	c, _ := publishing(t)
+	var away atomic.Bool
+	away.Store(true)
+	p := startProxy(t, c, func(*http.Request) kubetest.Answer {
+		if away.Load() {
+			return kubetest.Text(http.StatusBadGateway, "bad gateway")
+		}
+		return nil
+	})
+	s := serving(t, buildAudit(t), p.Kubeconfig(kubetest.Guest), "--interval", "4s")
+	s.says(t, "cannot ask for the lease", 1)
+	s.healthy(t, http.StatusServiceUnavailable)
+	away.Store(false)
+	s.says(t, "complete=true", 1)
+	s.healthy(t, http.StatusOK)
+	away.Store(true)
+	s.says(t, "lost the lease", 1)
+	away.Store(false)
+	s.says(t, "msg=leading", 2)
+	s.says(t, "complete=true findings=18 opened=0", 1)
+	s.end(t, syscall.SIGTERM)
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d:\n%s", code, s.log)
+	}
+}
+
+// TestServiceEndsInTimeThoughTheServerHangs, while it leads or not.
+func TestServiceEndsInTimeThoughTheServerHangs(t *testing.T) {
+	binary := buildAudit(t)
+	for _, elect := range []bool{true, false} {
+		t.Run(fmt.Sprintf("leader election %t", elect), func(t *testing.T) {
+			t.Parallel()
+			url, asked := silentServer(t)
+			s := serving(t, binary, "/dev/null", "--server", url, fmt.Sprintf("--leader-elect=%t", elect))
+			select {
+			case <-asked:
+			case <-time.After(10 * time.Second):
+				t.Fatal("nobody asked the server")
+			}
+			s.healthy(t, http.StatusServiceUnavailable)
+			if took := s.end(t, syscall.SIGTERM); took > 5*time.Second {
+				t.Errorf("it ends after %s", took)
+			}
+			if code := s.cmd.ProcessState.ExitCode(); code != 0 || strings.Contains(s.log.String(), "msg=sweep ") {
+				t.Errorf("exit %d:\n%s", code, s.log)
+			}
+		})
+	}
+}
+
+func leaseHolder(t *testing.T, c *kubetest.Cluster) string {
+	t.Helper()
+	return kubectl(t, c, "get", "lease", "audit", "-n", "audit", "-o", "jsonpath={.spec.holderIdentity}")
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+func TestSweepIsOneLineOfTheLog(t *testing.T) {
+	ofReason := func(reasons ...audit.Reason) *audit.Published {
+		p := &audit.Published{}
+		for _, why := range reasons {
+			p.Transitions = append(p.Transitions, audit.Transition{Why: why})
+		}
+		return p
+	}
+	whole := &audit.Result{Findings: make([]audit.Finding, 3)}
+	failed := ofReason(audit.Opened)
+	failed.Failed = []string{"a: no", "b: no", "c: no", "d: no", "e: no", "f: no", "g: no"}
+	for _, tt := range []struct {
+		name      string
+		res       *audit.Result
+		published *audit.Published
+		err       error
+		want      string
+	}{
+		{
+			"a sweep that could do all", whole,
+			ofReason(audit.Opened, audit.Opened, audit.Mended, audit.RuleRetired, audit.Reopened, audit.Changed, audit.CarriedOver, audit.Confirmed, audit.Kept), nil,
+			"level=INFO msg=sweep complete=true findings=3 opened=2 resolved=2 reopened=1 changed=1 dropped=0 carried=1 duration=2s\n",
+		},
+		{
+			"what was dropped and what a newer one wrote", whole, &audit.Published{Dropped: []string{"x"}, Newer: []string{"y"}}, nil,
+			"level=INFO msg=sweep complete=true findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=1 carried=0 duration=2s newer=y\n",
+		},
+		{
+			"a kind that could not be read",
+			&audit.Result{
+				Reads: []snapshot.Read{{Kind: snapshot.Ingresses, Status: snapshot.Forbidden}},
+				Rules: []audit.Outcome{{Rule: "r", Status: audit.Broken, Reason: "panic: at the\ndisco"}},
+			},
+			&audit.Published{}, nil,
+			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 duration=2s " +
+				`err="read ingresses.networking.k8s.io: forbidden; judge r: panic: at the\ndisco"` + "\n",
+		},
+		{
+			"what could not be written", whole, failed, nil,
+			"level=ERROR msg=sweep complete=false findings=3 opened=1 resolved=0 reopened=0 changed=0 dropped=0 carried=0 duration=2s " +
+				`err="write a: no, b: no, c: no, d: no, e: no and 2 more"` + "\n",
+		},
+		{
+			"an error", nil, nil, errors.New("load findings: no route to host"),
+			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 duration=2s " +
+				`err="load findings: no route to host"` + "\n",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			b := &bench{now: today}
+			s := &sweeper{
+				limit: time.Minute, now: b.clock, log: untimed(&out),
+				publish: func(context.Context) (*audit.Result, *audit.Published, error) {
+					b.now = b.now.Add(2 * time.Second)
+					return tt.res, tt.published, tt.err
+				},
+			}
+			complete := s.sweep(t.Context())
+			if out.String() != tt.want {
+				t.Errorf("it logs\n%s want\n%s", out.String(), tt.want)
+			}
+			if complete != strings.Contains(tt.want, "complete=true") {
+				t.Errorf("complete: %t", complete)
+			}
+		})
+	}
+}
+
+func TestSweepThatPanicsIsAnError(t *testing.T) {
+	var out bytes.Buffer
+	s := &sweeper{limit: time.Minute, now: time.Now, log: untimed(&out), publish: func(context.Context) (*audit.Result, *audit.Published, error) {
+		panic("at the disco")
+	}}
+	if s.sweep(t.Context()) || !strings.Contains(out.String(), "panic: at the disco") {
+		t.Errorf("it logs %s", &out)
+	}
+}
+
+func TestSweepThatIsEndedReportsNoNumbers(t *testing.T) {
+	var out bytes.Buffer
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := &sweeper{limit: time.Minute, now: time.Now, log: untimed(&out), publish: func(ctx context.Context) (*audit.Result, *audit.Published, error) {
+		cancel(kube.ErrLeaseLost)
+		<-ctx.Done()
+		return &audit.Result{}, &audit.Published{}, context.Cause(ctx)
+	}}
+	s.sweep(ctx)
+	if want := "level=WARN msg=\"sweep abandoned\" reason=\"the lease is lost\"\n"; out.String() != want {
+		t.Errorf("it logs %s", &out)
+	}
+}
+
+func TestSweepThatTakesTooLongIsCut(t *testing.T) {
+	var out bytes.Buffer
+	s := &sweeper{limit: time.Millisecond, now: time.Now, log: untimed(&out), publish: func(ctx context.Context) (*audit.Result, *audit.Published, error) {
+		<-ctx.Done()
+		return nil, nil, context.Cause(ctx)
+	}}
+	s.sweep(t.Context())
+	if !strings.Contains(out.String(), errTooLong.Error()) {
+		t.Errorf("it logs %s", &out)
+	}
+}
+
+// untimed is a log without times.
+func untimed(out *bytes.Buffer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
