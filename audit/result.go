@@ -46,6 +46,18 @@ func (r *Result) Complete() bool {
 	return true
 }
 
+// NotEvaluated counts the namespaces that default-deny-present did not evaluate:
+// that there is no finding on them says nothing.
+func (r *Result) NotEvaluated() int {
+	n := 0
+	for _, row := range r.Isolation {
+		if len(row.NotEvaluated) > 0 && !row.Exempt {
+			n++
+		}
+	}
+	return n
+}
+
 // Worst returns the severity of the worst finding, zero if there is none.
 func (r *Result) Worst() rules.Severity {
 	var worst rules.Severity

@@ -22,8 +22,9 @@ func TestReadFolder(t *testing.T) {
 		problems []string // with the folder cut off
 	}{
 		{
-			name:  "an empty folder holds nothing",
-			files: map[string]string{"README.md": a},
+			name:     "an empty folder is a problem, for it may be the wrong one",
+			files:    map[string]string{"README.md": a},
+			problems: []string{": it holds no object and no list"},
 		}, {
 			name: "folders below are read, and only what is called a manifest",
 			files: map[string]string{

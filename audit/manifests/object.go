@@ -64,6 +64,7 @@ func (r *reader) object(where string, data json.RawMessage, inherit typeMeta, de
 		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
 	default:
 		r.items[entry.kind]++
+		r.twice(where, t.APIVersion, t.Kind, data)
 	}
 }
 

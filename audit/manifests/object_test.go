@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/eventuallytrue/audit/audit/manifests"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -73,19 +75,29 @@ func TestReadObjects(t *testing.T) {
 	}
 }
 
+// Of two readings of one object the last counts, and that there are two is said:
+// which of them is in force cannot be known.
 func TestReadObjectTwiceKeepsTheLast(t *testing.T) {
 	ingress := func(class string) string {
 		return "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec: {ingressClassName: " + class + "}\n---\n"
 	}
 	got, snap := read(t, stdin(strings.NewReader(ingress("first")+ingress("last"))))
-	if len(got.objects) != 1 || len(got.problems) != 0 {
-		t.Fatalf("objects %q, problems %q", got.objects, got.problems)
+	want := reading{
+		objects:  []string{"Ingress default/web"},
+		problems: []string{"standard input document 2: Ingress web is another one than in standard input document 1"},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(reading{})); diff != "" {
+		t.Fatalf("read (-want +got):\n%s", diff)
 	}
 	for f := range snap.View(snapshot.Ingresses).Ingresses() {
 		if f.Class != "last" {
 			t.Errorf("class %q, want that of the last", f.Class)
 		}
 	}
+}
+
+func TestReadTheSameObjectTwiceIsNoProblem(t *testing.T) {
+	streamCase{in: namespace("a") + "---\n" + namespace("a"), objects: []string{"Namespace a"}}.run(t)
 }
 
 func TestReadObeysOwnerKeys(t *testing.T) {

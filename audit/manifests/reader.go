@@ -29,6 +29,10 @@ type reader struct {
 	items    map[snapshot.Kind]int
 	passed   map[audit.Passed]int // by kind, with Items 0
 	problems []audit.Problem
+	// documents counts those that hold anything, and seen has every object that
+	// was taken in.
+	documents int
+	seen      map[string]reading
 }
 
 func (r *reader) problem(where string, err error) {
@@ -87,6 +91,7 @@ func (r *reader) readJSON(ctx context.Context, name string, in io.Reader) {
 			r.problem(where, fmt.Errorf("parse JSON: %w; what follows was not read", err))
 			return
 		}
+		r.documents++
 		r.object(where, value, typeMeta{}, 0)
 	}
 }
@@ -112,6 +117,7 @@ func (r *reader) readYAML(ctx context.Context, name string, in *bufio.Reader) {
 		case err != nil:
 			r.problem(where, fmt.Errorf("parse YAML: %w", err))
 		case string(value) != "null": // which is nothing at all
+			r.documents++
 			r.object(where, value, typeMeta{}, 0)
 		}
 	}

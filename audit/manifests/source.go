@@ -120,22 +120,37 @@ func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, e
 		wanted:   map[snapshot.Kind]bool{},
 		items:    map[snapshot.Kind]int{},
 		passed:   map[audit.Passed]int{},
+		seen:     map[string]reading{},
 	}
 	for _, k := range kinds {
 		r.wanted[k] = true
 	}
 	for _, path := range s.Paths {
+		documents, problems := r.documents, len(r.problems)
 		if err := s.readPath(ctx, r, path); err != nil {
 			return nil, err
+		}
+		// A command that failed in front of a pipe, and a mistyped folder, look
+		// like this. An empty cluster is exported as an empty list.
+		if r.documents == documents && len(r.problems) == problems {
+			r.problem(called(path), errors.New("it holds no object and no list"))
 		}
 	}
 	return r, nil
 }
 
+// called is what a path is called in problems.
+func called(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
+}
+
 // readPath reads one path. Only the end of the context is an error.
 func (s *Source) readPath(ctx context.Context, r *reader, path string) error {
 	if path == "-" {
-		r.read(ctx, "standard input", s.Stdin)
+		r.read(ctx, called(path), s.Stdin)
 		return context.Cause(ctx)
 	}
 	// WalkDir goes in lexical order, and does not follow links to folders: a

@@ -9,11 +9,12 @@ func TestReadYAMLDocuments(t *testing.T) {
 	a, b := namespace("a"), namespace("b")
 	both := []string{"Namespace a", "Namespace b"}
 	crlf := strings.NewReplacer("\n", "\r\n")
+	nothing := []string{"standard input: it holds no object and no list"}
 	for _, c := range []streamCase{
-		{name: "an empty stream holds nothing", in: ""},
-		{name: "blanks and comments hold nothing", in: "\n \n# nothing here\n\t\n"},
+		{name: "an empty stream is a problem, for its writer may have died", in: "", problems: nothing},
+		{name: "blanks and comments alone are a problem", in: "\n \n# nothing here\n\t\n", problems: nothing},
 		{name: "blank lines that end as only Unicode knows hold nothing", in: "\u0085\u2028\n---\n" + a, objects: []string{"Namespace a"}},
-		{name: "empty documents hold nothing", in: "---\n---\n\n---\n"},
+		{name: "empty documents alone are a problem", in: "---\n---\n\n---\n", problems: nothing},
 		{name: "documents of comments hold nothing", in: "# one\n---\n# two\n---\n" + a + "---\n# three\n", objects: []string{"Namespace a"}},
 		{name: "null holds nothing", in: "null\n---\n~\n---\n" + a, objects: []string{"Namespace a"}},
 		{name: "one document needs no marker", in: a, objects: []string{"Namespace a"}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -72,6 +73,10 @@ func (o *sweepOptions) run(ctx context.Context) error {
 	done := o.progress()
 	res, err := o.sweep(reading)
 	done()
+	var usage *exitError
+	if errors.As(err, &usage) {
+		return usage
+	}
 	if err != nil && res == nil {
 		return &exitError{exitIncomplete, fmt.Errorf("sweep: %w", err)}
 	}
@@ -91,6 +96,9 @@ func (o *sweepOptions) run(ctx context.Context) error {
 	case unpublished != nil:
 		return &exitError{exitIncomplete, unpublished}
 	case !res.Complete():
+		return &exitError{code: exitIncomplete}
+	// Whoever asks for a code to go by must not be told that all is well.
+	case o.threshold > 0 && res.NotEvaluated() > 0:
 		return &exitError{code: exitIncomplete}
 	case o.threshold > 0 && worst >= o.threshold:
 		return &exitError{code: exitFindings}

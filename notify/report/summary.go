@@ -21,6 +21,9 @@ func (p *page) clean(res *audit.Result) {
 		p.text(0, span{text: "nothing judged: "}, "no rule ran; "+read(res, true))
 	case items(res) == 0:
 		p.text(0, span{text: "empty: "}, "no object to judge; "+read(res, true)+"; "+ran(res))
+	case res.NotEvaluated() > 0:
+		p.text(0, span{text: "not evaluated: "}, count(res.NotEvaluated(), "namespace")+
+			" with policies of kinds that are not understood, see below; no findings beside that; "+read(res, true)+"; "+ran(res))
 	case len(res.Only) > 0:
 		p.longest(
 			"clean as far as "+only(res)+": "+read(res, true)+"; "+ran(res)+"; no findings",
@@ -77,6 +80,9 @@ func (p *page) summary(res *audit.Result) {
 		if n := judged(res); n == 0 && len(res.Findings) == 0 {
 			what = "nothing could be judged"
 		}
+	}
+	if n := res.NotEvaluated(); n > 0 {
+		what += "; " + count(n, "namespace") + " not evaluated"
 	}
 	if s := concerned(res.Findings); s != "" {
 		what += "; " + s
