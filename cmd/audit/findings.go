@@ -59,6 +59,9 @@ func (o *findingsOptions) run(ctx context.Context) error {
 			return fmt.Errorf("--state: %q is none of Pending, Open, Resolved", s)
 		}
 	}
+	if err := checkFindingsNamespace(o.namespace); err != nil {
+		return err
+	}
 	cfg, err := restConfig(o.connection)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
@@ -51,8 +52,20 @@ func (o *sweepOptions) completePublish(flags *pflag.FlagSet) error {
 	if !flags.Changed("fail-on") {
 		o.threshold = 0
 	}
+	if err := checkFindingsNamespace(o.publishing.namespace); err != nil {
+		return err
+	}
 	if o.publishing.leaseWait < 0 {
 		return fmt.Errorf("--lease-wait: %s is less than nothing", o.publishing.leaseWait)
+	}
+	return nil
+}
+
+// checkFindingsNamespace refuses what is no name of a namespace before anything
+// is read.
+func checkFindingsNamespace(name string) error {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		return fmt.Errorf("--findings-namespace: %q: %s", name, strings.Join(problems, "; "))
 	}
 	return nil
 }
