@@ -57,6 +57,10 @@ demo: tools ## sweep the sample estate in a real control plane, mend a fault, sw
 	@$(GO) build -o $(BIN)/audit ./cmd/audit
 	@$(GO) run ./audit/kube/kubetest/withcluster -- testdata/demo.sh $(BIN)/audit
 
+.PHONY: drill
+drill: tools ## let two publishers fight on a real API server, and print what it costs
+	$(GO) test ./audit/kube/drill -run '^TestDrill$$' -v -count=1
+
 .PHONY: image
 image: ## build the container image with docker, podman or buildah
 	@builder="$$(command -v docker || command -v podman || command -v buildah)" || \

@@ -79,6 +79,9 @@ func (s *swept) merge(about []Transition, again Evaluation, looked func(Transiti
 			c.Dropped = append(c.Dropped, t.Record.ID)
 		case there:
 			c.Evaluation.Findings = append(c.Evaluation.Findings, f)
+		case t.Why == Changed:
+			// To resolve it takes two looks that agree.
+			c.Evaluation.Withheld = append(c.Evaluation.Withheld, t.Record.ID)
 		}
 		if looked(t) && there != opens {
 			c.Dropped = append(c.Dropped, t.Record.ID)
@@ -140,7 +143,7 @@ func (s *swept) partsOf(t Transition) []snapshot.Part {
 			add(kind, t.Record.Subject.Name)
 		}
 	}
-	for _, o := range t.Record.Objects {
+	for _, o := range slices.Concat(t.Record.Objects, t.was) {
 		m := snapshot.Meta{Group: o.Group, Kind: o.Kind}
 		add(m.Resource(), o.Namespace)
 		if o.Namespace != "" {

@@ -139,11 +139,12 @@ func (p *Publisher) fit(ev *Evaluation) {
 	}
 }
 
-// turns reports whether a transition opens a finding or ends it, on the word of
-// one list.
+// turns reports whether a transition opens a finding, ends it or changes what it
+// says, on the word of one list. Somebody who read later may have stored a change
+// that this one does not know of, and that it would take back.
 func (t Transition) turns() bool {
 	switch t.Why {
-	case Opened, Reopened, Waiting, Mended, Gone:
+	case Opened, Reopened, Changed, Waiting, Mended, Gone:
 		return true
 	}
 	return false

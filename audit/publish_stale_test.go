@@ -1,6 +1,8 @@
 package audit_test
 
 import (
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/eventuallytrue/audit/audit"
@@ -29,9 +31,14 @@ func TestPublishDoesNotPutBackWhatChangedAfterItRead(t *testing.T) {
 			publish(t, store, &world{first: c.before, second: c.before})
 			publish(t, store, &world{first: c.now, second: c.now})
 			writes := store.writes
-			publish(t, store, &world{first: c.before, second: c.now})
+			late := &world{first: c.before, second: c.now}
+			publish(t, store, late)
 			if store.writes != writes {
 				t.Errorf("it wrote %d times", store.writes-writes)
+			}
+			// Whether that claimant came or went is only seen where it is.
+			if !slices.Contains(late.reread, snapshot.Part{Kind: snapshot.Ingresses, Namespace: "c"}) {
+				t.Errorf("it read again only %v", late.reread)
 			}
 		})
 	}
@@ -69,7 +76,7 @@ func TestPublishWritesARecordAgainWhoseLabelsAreOfAnother(t *testing.T) {
 			publish(t, store, &world{first: contested(), second: contested()})
 			publish(t, store, &w)
 			for id, s := range store.records {
-				s.Torn = true
+				s.Stale = true
 				store.records[id] = s
 			}
 			writes := store.writes
@@ -79,5 +86,36 @@ func TestPublishWritesARecordAgainWhoseLabelsAreOfAnother(t *testing.T) {
 				t.Errorf("it wrote %d times, not once", store.writes-writes)
 			}
 		})
+	}
+}
+
+// A result says what became of a finding by this sweep, not what was meant to: who
+// tells owners would tell them twice.
+func TestResultDoesNotSayThatItOpenedWhatSomebodyElseDid(t *testing.T) {
+	store := newMemory()
+	var once sync.Once
+	store.before = func(string) {
+		once.Do(func() {
+			other := newMemory()
+			publish(t, other, &world{first: contested(), second: contested()})
+			for _, s := range other.records {
+				store.put(s.Record)
+			}
+		})
+	}
+	_, published := publish(t, store, &world{first: contested(), second: contested()})
+	if got := published.Transitions[0]; got.Why != audit.Confirmed || got.Write {
+		t.Errorf("it says %s, written %t", got.Why, got.Write)
+	}
+}
+
+// What somebody else deleted meanwhile is gone, and nothing was resolved.
+func TestResultDoesNotSayThatItResolvedWhatSomebodyElseDeleted(t *testing.T) {
+	store := newMemory()
+	publish(t, store, &world{first: contested(), second: contested()})
+	store.before = func(id string) { delete(store.records, id) }
+	_, published := publish(t, store, &world{first: moved(), second: moved()})
+	if got := published.Transitions[0]; got.Why != audit.Gone || got.Write || !got.Delete {
+		t.Errorf("it says %s, written %t", got.Why, got.Write)
 	}
 }

@@ -11,20 +11,23 @@ import (
 )
 
 // write carries the transitions out, several at a time, and returns what could
-// not be written.
+// not be written. Where somebody else was first, a transition is left as it was
+// decided in the end.
 func (p *Publisher) write(ctx context.Context, all []Transition, versions map[string]Stored, ev *Evaluation) []string {
 	var mu sync.Mutex
 	var failed []string
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, cmp.Or(p.Parallel, 8))
-	for _, t := range all {
+	for i, t := range all {
 		if !t.Write && !t.Delete {
 			continue
 		}
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			if err := p.writeOne(ctx, t, versions[t.Record.ID], ev); err != nil {
+			done, err := p.writeOne(ctx, t, versions[t.Record.ID], ev)
+			all[i] = done
+			if err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				failed = append(failed, fmt.Sprintf("%s: %v", t.Record.ID, err))
@@ -40,16 +43,17 @@ func (p *Publisher) write(ctx context.Context, all []Transition, versions map[st
 // changed it.
 const maxDecisions = 5
 
-// writeOne carries one transition out. Where somebody else was there first it
-// looks at what they left and decides again; nothing of theirs is overwritten.
-func (p *Publisher) writeOne(ctx context.Context, t Transition, held Stored, ev *Evaluation) error {
+// writeOne carries one transition out, and returns what was carried out. Where
+// somebody else was there first it looks at what they left and decides again;
+// nothing of theirs is overwritten.
+func (p *Publisher) writeOne(ctx context.Context, t Transition, held Stored, ev *Evaluation) (Transition, error) {
 	for range maxDecisions {
 		if err := context.Cause(ctx); err != nil {
-			return err
+			return t, err
 		}
 		err := p.attempt(ctx, t, held)
 		if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrStored) && !errors.Is(err, ErrNotStored) {
-			return err
+			return t, err
 		}
 		held, err = p.Store.Get(ctx, t.Record.ID)
 		var records []Record
@@ -57,24 +61,30 @@ func (p *Publisher) writeOne(ctx context.Context, t Transition, held Stored, ev 
 		case err == nil:
 			records = []Record{held.Record}
 		case !errors.Is(err, ErrNotStored):
-			return err
+			return t, err
 		}
-		i := -1
-		again := p.Reconciliation.Reconcile(records, ev)
-		for j := range again {
-			if again[j].Record.ID == t.Record.ID {
-				i = j
-			}
-		}
-		if i < 0 {
-			return nil
-		}
-		t = again[i]
-		if !t.Write && !t.Delete {
-			return nil
+		if t = p.again(t, records, ev); !t.Write && !t.Delete || len(records) == 0 && t.Delete {
+			return t, nil
 		}
 	}
-	return fmt.Errorf("decide on it %d times: %w", maxDecisions, ErrConflict)
+	return t, fmt.Errorf("decide on it %d times: %w", maxDecisions, ErrConflict)
+}
+
+// again decides on a finding of which something else is stored now, or nothing. The
+// others are left out: they would all look new. Whether there is a storm was known
+// before.
+func (p *Publisher) again(t Transition, records []Record, ev *Evaluation) Transition {
+	one := *ev
+	one.Findings = slices.DeleteFunc(slices.Clone(ev.Findings), func(f Finding) bool { return f.ID != t.Record.ID })
+	decided := p.Reconciliation.Reconcile(records, &one)
+	if len(decided) == 0 {
+		return Transition{Record: t.Record, Why: Gone, Delete: true}
+	}
+	now := decided[0]
+	if now.Why == Opened || now.Why == Reopened {
+		now.Record.Storm = t.Record.Storm
+	}
+	return now
 }
 
 func (p *Publisher) attempt(ctx context.Context, t Transition, held Stored) error {

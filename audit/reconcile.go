@@ -45,6 +45,8 @@ type Transition struct {
 	// Write is true where what is stored has to change, Delete where it has to
 	// go, New where nothing is stored yet.
 	Write, Delete, New bool
+
+	was []rules.Object // what a finding that changes rested on before
 }
 
 // Hold is how long a new violation is pending before it is opened: for as many
@@ -157,7 +159,7 @@ func (r Reconciliation) seen(rec Record, f Finding) Transition {
 		return Transition{Record: was, Why: Confirmed}
 	}
 	rec.Reason = Changed
-	return Transition{Record: rec, Why: Changed, Write: true}
+	return Transition{Record: rec, Why: Changed, Write: true, was: was.Objects}
 }
 
 // markStorm flags the findings that are opened, if they are too many.

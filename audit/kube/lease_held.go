@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -12,7 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrLeaseLost is the cause for which the context of a lease ends that was lost.
+// ErrLeaseLost is what the cause wraps for which the context of a lease ends that was
+// lost.
 var ErrLeaseLost = errors.New("the lease is lost")
 
 // errReleased is the cause for which the context of a lease ends that was closed.
@@ -42,7 +44,7 @@ func (l *Lease) hold(ctx context.Context, me string, last *coordinationv1.Lease,
 }
 
 // Held returns a context that ends when the lease is lost, before anybody else can
-// have it; then its cause is ErrLeaseLost. It ends with the context given to
+// have it; then its cause wraps ErrLeaseLost. It ends with the context given to
 // Acquire and with Close, too.
 func (h *HeldLease) Held() context.Context { return h.held }
 
@@ -56,7 +58,14 @@ func (h *HeldLease) renew(renewed time.Time) {
 	defer close(h.renewing)
 	opts := h.lease.opts
 	// Another timer than the tries have, since a request may hang.
-	deadline := time.AfterFunc(opts.Renew-opts.Now().Sub(renewed), func() { h.end(ErrLeaseLost) })
+	var failed atomic.Pointer[error] // the last try, if it did
+	deadline := time.AfterFunc(opts.Renew-opts.Now().Sub(renewed), func() {
+		if err := failed.Load(); err != nil {
+			h.end(fmt.Errorf("%w: it could not be renewed: %w", ErrLeaseLost, *err))
+			return
+		}
+		h.end(fmt.Errorf("%w: it could not be renewed: %w", ErrLeaseLost, errNoAnswer))
+	})
 	defer deadline.Stop()
 	for {
 		opts.Sleep(h.held, opts.Retry)
@@ -69,11 +78,13 @@ func (h *HeldLease) renew(renewed time.Time) {
 		})
 		switch {
 		case errors.Is(err, ErrLeaseLost):
-			h.end(ErrLeaseLost)
+			h.end(err)
 			return
 		case err != nil:
+			failed.Store(&err)
 			continue
 		}
+		failed.Store(nil)
 		// A renewal that comes too late finds the context ended, and does not
 		// bring it back.
 		deadline.Reset(opts.Renew - opts.Now().Sub(tried))
