@@ -7,11 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/hostsource"
@@ -39,12 +34,9 @@ func (s *Source) Check() error {
 		if path == "-" {
 			continue
 		}
-		f, err := os.Open(path)
-		if err != nil {
+		if err := tryOpen(path); err != nil {
 			errs = append(errs, fmt.Errorf("read manifests: %w", err))
-			continue
 		}
-		f.Close()
 	}
 	return errors.Join(errs...)
 }
@@ -137,63 +129,4 @@ func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, e
 		}
 	}
 	return r, nil
-}
-
-// called is what a path is called in problems.
-func called(path string) string {
-	if path == "-" {
-		return "standard input"
-	}
-	return path
-}
-
-// readPath reads one path. Only the end of the context is an error.
-func (s *Source) readPath(ctx context.Context, r *reader, path string) error {
-	if path == "-" {
-		r.read(ctx, called(path), s.Stdin)
-		return context.Cause(ctx)
-	}
-	// WalkDir goes in lexical order, and does not follow links to folders: a
-	// mounted ConfigMap holds each file once as a link and once behind it. What
-	// is named itself is followed for the separator behind it.
-	root := path
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		root += string(filepath.Separator)
-	}
-	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			r.problem(name, err)
-			return nil
-		case entry.IsDir():
-			if name != root && strings.HasPrefix(entry.Name(), "..") {
-				return filepath.SkipDir
-			}
-			return nil
-		case name != root && !manifestName(name):
-			return nil
-		}
-		r.readFile(ctx, name)
-		return context.Cause(ctx)
-	})
-}
-
-func manifestName(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
-}
-
-func (r *reader) readFile(ctx context.Context, name string) {
-	info, err := os.Stat(name)
-	if err == nil && !info.Mode().IsRegular() && info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) == 0 {
-		return
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		r.problem(name, err)
-		return
-	}
-	defer f.Close()
-	r.read(ctx, name, f)
 }

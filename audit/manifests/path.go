@@ -1,0 +1,94 @@
+package manifests
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// called is what a path is called in problems.
+func called(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
+}
+
+// readPath reads one path. Only the end of the context is an error.
+func (s *Source) readPath(ctx context.Context, r *reader, path string) error {
+	if path == "-" {
+		r.read(ctx, called(path), s.Stdin)
+		return context.Cause(ctx)
+	}
+	// WalkDir goes in lexical order, and does not follow links to folders: a
+	// mounted ConfigMap holds each file once as a link and once behind it. What
+	// is named itself is followed for the separator behind it.
+	root := path
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		root += string(filepath.Separator)
+	}
+	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			r.problem(name, err)
+			return nil
+		case entry.IsDir():
+			if name != root && strings.HasPrefix(entry.Name(), "..") {
+				return filepath.SkipDir
+			}
+			return nil
+		case name != root && !manifestName(name):
+			return nil
+		}
+		info, err := os.Stat(name)
+		switch {
+		case err != nil || info.Mode().IsRegular():
+		case info.IsDir():
+			return nil
+		// Only who is asked to wait for a pipe waits.
+		case name != root || !stream(info):
+			r.problem(name, errors.New("it is no regular file"))
+			return nil
+		}
+		r.readFile(ctx, name)
+		return context.Cause(ctx)
+	})
+}
+
+func manifestName(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+}
+
+func (r *reader) readFile(ctx context.Context, name string) {
+	f, err := os.Open(name)
+	if err != nil {
+		r.problem(name, err)
+		return
+	}
+	defer f.Close()
+	r.read(ctx, name, f)
+}
+
+// tryOpen opens and closes what is there to be opened twice. A pipe is not: its
+// writer would be told that nobody reads any more.
+func tryOpen(path string) error {
+	if info, err := os.Stat(path); err == nil && stream(info) {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// stream tells what can be read once and may keep its reader waiting.
+func stream(info fs.FileInfo) bool {
+	return info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) != 0
+}
