@@ -164,7 +164,7 @@ func TestLiveStoreWithoutTheDefinition(t *testing.T) {
 	c := control.Cluster(t)
 	store := newStore(t, c.Config(kubetest.Admin), kube.StoreOptions{})
 	_, _, err := store.Load(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "is their definition installed?") {
+	if err == nil || !strings.Contains(err.Error(), "serve findings.eventuallytrue.dev: apply its CustomResourceDefinition") {
 		t.Errorf("load: %v", err)
 	}
 	if _, err := store.Get(t.Context(), "a"); err == nil || errors.Is(err, audit.ErrNotStored) {

@@ -75,7 +75,8 @@ func refusal(err error) error {
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("%w: %w", audit.ErrConflict, said)
 	case unserved(err):
-		return fmt.Errorf("the server does not know findings: is their definition installed? %w", said)
+		// The server's own words name a group that nobody asked for.
+		return &unservedError{err}
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%w: %w", audit.ErrNotStored, said)
 	}
@@ -98,3 +99,12 @@ type requestError struct{ err error }
 func (e *requestError) Error() string { return reason(e.err) }
 
 func (e *requestError) Unwrap() error { return e.err }
+
+// unservedError is a failed request for a kind that the server does not serve.
+type unservedError struct{ err error }
+
+func (e *unservedError) Error() string {
+	return "the server does not serve " + v1alpha1.Resource + "." + v1alpha1.Group + ": apply its CustomResourceDefinition"
+}
+
+func (e *unservedError) Unwrap() error { return e.err }
