@@ -69,6 +69,7 @@ func (s *swept) merge(about []Transition, again Evaluation, looked func(Transiti
 		in[t.Record.ID] = true
 	}
 	c.Evaluation.Findings = slices.DeleteFunc(slices.Clone(s.evaluation.Findings), func(f Finding) bool { return in[f.ID] })
+	c.Evaluation.Unread = slices.Concat(s.evaluation.Unread, again.Unread)
 	for _, t := range about {
 		f, there := second[t.Record.ID]
 		opens := t.Record.State == Open || t.Record.State == Pending

@@ -27,6 +27,9 @@ type Evaluation struct {
 	// those that the config leaves out.
 	Unjudged, Waived []RuleSubject
 
+	// Unread are objects of which a rule that ran cannot tell what they are part of.
+	Unread []RuleObject
+
 	// Withheld are the IDs of findings that a second look could not judge.
 	Withheld []string
 }
@@ -35,6 +38,12 @@ type Evaluation struct {
 type RuleSubject struct {
 	Rule    string
 	Subject rules.Subject
+}
+
+// RuleObject is an object as a rule sees it.
+type RuleObject struct {
+	Rule   string
+	Object snapshot.Ref
 }
 
 // Evaluate lets each rule judge the snapshot. A rule whose kinds were not all
@@ -63,6 +72,9 @@ func EvaluateAfter(p *Previous, snap *snapshot.Snapshot, set []*rules.Rule, c *c
 		}
 		for _, s := range result.Waived {
 			ev.Waived = append(ev.Waived, RuleSubject{rule.Name, s})
+		}
+		for _, o := range result.Unread {
+			ev.Unread = append(ev.Unread, RuleObject{rule.Name, o})
 		}
 		for _, a := range result.Advisories {
 			ev.Advisories = append(ev.Advisories, Advisory{

@@ -47,3 +47,45 @@ func TestEvaluateWithoutAHostSource(t *testing.T) {
 		}
 	}
 }
+
+// Of a Route that cannot be read any more it is not known whether it still claims
+// the host, so the finding stays; once it is on its way out it claims nothing.
+func TestReconcileWithAnUnreadClaimant(t *testing.T) {
+	route := func(team string) snapshot.HostObject {
+		return snapshot.HostObject{
+			Meta:  snapshot.Meta{Group: "route.openshift.io", Kind: "Route", Namespace: team, Name: "shop"},
+			Hosts: []snapshot.HostPattern{{Host: "shop.example.com"}},
+		}
+	}
+	unread := route("team-b")
+	unread.Hosts, unread.Err = nil, "no such key: spec"
+	leaving := unread
+	leaving.Deleting = true
+	conf := config.Default()
+	rule := rules.OneOwnerPerHost()
+	judge := func(routes ...snapshot.HostObject) *audit.Evaluation {
+		var b snapshot.Builder
+		b.Add(snapshot.Facts{HostObjects: routes})
+		for _, kind := range rule.Needs {
+			b.Add(snapshot.Facts{}, snapshot.Read{Kind: kind, Status: snapshot.Listed})
+		}
+		ev := audit.Evaluate(b.Freeze(), []*rules.Rule{rule}, &conf, now)
+		return &ev
+	}
+	hold := func(string) audit.Hold { return audit.Hold{} }
+	r := audit.Reconciliation{Now: now, Hold: hold, MaxNew: 10}
+	opened := r.Reconcile(nil, judge(route("team-a"), route("team-b")))
+	if len(opened) != 1 || opened[0].Why != audit.Opened {
+		t.Fatalf("got %+v", opened)
+	}
+	for _, c := range []struct {
+		says string
+		last snapshot.HostObject
+		want audit.Reason
+	}{{"it is unread", unread, audit.CarriedOver}, {"it is unread and leaving", leaving, audit.Mended}} {
+		got := r.Reconcile([]audit.Record{opened[0].Record}, judge(route("team-a"), c.last))
+		if len(got) != 1 || got[0].Why != c.want {
+			t.Errorf("where %s: got %+v, want %s", c.says, got, c.want)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package audit
 
-import "github.com/eventuallytrue/audit/rules"
+import (
+	"slices"
+
+	"github.com/eventuallytrue/audit/rules"
+)
 
 // judged is what a sweep knows, as it is asked for one finding after another.
 type judged struct {
@@ -9,12 +13,14 @@ type judged struct {
 	excepted map[string]bool          // by ID
 	unjudged map[string]bool          // by ID
 	waived   map[string]bool          // by ID
+	unread   map[RuleObject]bool
 }
 
 func newJudged(ev *Evaluation) *judged {
 	j := &judged{
 		outcome: map[string]OutcomeStatus{}, findings: map[string]Finding{},
 		excepted: map[string]bool{}, unjudged: map[string]bool{}, waived: map[string]bool{},
+		unread: map[RuleObject]bool{},
 	}
 	for _, o := range ev.Rules {
 		j.outcome[o.Rule] = o.Status
@@ -30,6 +36,9 @@ func newJudged(ev *Evaluation) *judged {
 	}
 	for _, id := range ev.Withheld {
 		j.unjudged[id] = true
+	}
+	for _, o := range ev.Unread {
+		j.unread[o] = true
 	}
 	for _, s := range ev.Waived {
 		j.waived[rules.ID(s.Rule, s.Subject)] = true
@@ -50,4 +59,10 @@ func (j *judged) silent(rule, id string) bool {
 func (j *judged) retired(rule, id string) bool {
 	_, asked := j.outcome[rule]
 	return !asked || j.waived[id]
+}
+
+// hidden reports whether a finding may still be there although it was not found:
+// of an object that is part of it, its rule cannot tell what it is part of now.
+func (j *judged) hidden(rec Record) bool {
+	return slices.ContainsFunc(rec.Objects, func(o rules.Object) bool { return j.unread[RuleObject{rec.Rule, o.Ref}] })
 }

@@ -121,6 +121,8 @@ func (r Reconciliation) stored(rec Record, j *judged) Transition {
 			return Transition{Record: rec, Why: Expired, Delete: true}
 		}
 		return Transition{Record: rec, Why: Kept}
+	case j.hidden(rec):
+		return Transition{Record: rec, Why: CarriedOver}
 	}
 	why := Mended
 	switch {

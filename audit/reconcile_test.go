@@ -8,6 +8,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // shop is the finding that the table is about.
@@ -40,9 +41,22 @@ func outcome(status audit.OutcomeStatus) *audit.Evaluation {
 	return &audit.Evaluation{Rules: []audit.Outcome{{Rule: "probe", Status: status}}}
 }
 
+// claims makes an object a part of a record.
+func claims(o snapshot.Ref) func(*audit.Record) {
+	return func(r *audit.Record) { r.Objects = []rules.Object{{Ref: o}} }
+}
+
+// unread is what a sweep knows that found nothing, and could not read an object.
+func unread(rule string, o snapshot.Ref) *audit.Evaluation {
+	ev := ran()
+	ev.Unread = []audit.RuleObject{{Rule: rule, Object: o}}
+	return ev
+}
+
 func TestReconcile(t *testing.T) {
 	subject := audit.RuleSubject{Rule: "probe", Subject: shop().Subject}
 	twoSweeps, anHour := audit.Hold{Sweeps: 2}, audit.Hold{For: time.Hour}
+	route, other := snapshot.Ref{Kind: "Route", Namespace: "shop", Name: "web"}, snapshot.Ref{Kind: "Route", Namespace: "shop", Name: "api"}
 	worse := shop()
 	worse.Message = "it is wide open"
 	for _, c := range []struct {
@@ -65,6 +79,9 @@ func TestReconcile(t *testing.T) {
 		{name: "a rule that was skipped does not age what is pending", stored: record(audit.Pending, nil), ev: outcome(audit.Skipped), hold: twoSweeps, why: audit.CarriedOver, state: audit.Pending},
 		{name: "a rule that was skipped deletes nothing that is resolved", stored: record(audit.Resolved, func(r *audit.Record) { r.ResolvedAt = now.AddDate(-1, 0, 0) }), ev: outcome(audit.Skipped), why: audit.CarriedOver, state: audit.Resolved},
 		{name: "a subject that its rule could not judge is carried over", stored: record(audit.Open, nil), ev: &audit.Evaluation{Rules: ran().Rules, Unjudged: []audit.RuleSubject{subject}}, why: audit.CarriedOver, state: audit.Open},
+		{name: "one of whose objects cannot be read any more is carried over", stored: record(audit.Open, claims(route)), ev: unread("probe", route), why: audit.CarriedOver, state: audit.Open},
+		{name: "one whose objects can all be read is resolved, whatever else cannot", stored: record(audit.Open, claims(route)), ev: unread("probe", other), why: audit.Mended, state: audit.Resolved, write: true},
+		{name: "what another rule cannot read holds up nothing", stored: record(audit.Open, claims(route)), ev: unread("else", route), why: audit.Mended, state: audit.Resolved, write: true},
 		{name: "a rule that is not asked for any more retires its findings", stored: record(audit.Open, nil), ev: &audit.Evaluation{}, why: audit.RuleRetired, state: audit.Resolved, write: true},
 		{name: "a subject that the config leaves out is retired and not mended", stored: record(audit.Open, nil), ev: &audit.Evaluation{Rules: ran().Rules, Waived: []audit.RuleSubject{subject}}, why: audit.RuleRetired, state: audit.Resolved, write: true},
 		{name: "one that an exception hides is excepted and not mended", stored: record(audit.Open, nil), ev: &audit.Evaluation{Rules: ran().Rules, Excepted: []audit.Finding{shop()}}, why: audit.WasExcepted, state: audit.Resolved, write: true},

@@ -30,6 +30,17 @@ func (c *claims) addFrom(host string, object *snapshot.Meta, owner Owner, deep b
 	to.bound(object.HostsSet)
 }
 
+// unreadObjects are the objects of host sources of which nothing is known.
+func unreadObjects(in Input) []snapshot.Ref {
+	var out []snapshot.Ref
+	for o := range in.View.HostObjects() {
+		if o.Err != "" && !leaving(in.View, &o.Meta) {
+			out = append(out, o.Ref())
+		}
+	}
+	return out
+}
+
 // unreadHosts returns an advisory for each object of a host source of which it is
 // not known what it claims, be it all of it or a part.
 func unreadHosts(in Input) []Advisory {

@@ -65,7 +65,7 @@ func runOneOwnerPerHost(in Input) (Result, error) {
 	gatewayClaims(c, in)
 	hostObjectClaims(c, in)
 
-	var res Result
+	res := Result{Unread: unreadObjects(in)}
 	g := newGateBook(in.View)
 	for host, list := range c.byHost {
 		if contested(list) {

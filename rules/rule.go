@@ -98,6 +98,9 @@ type Result struct {
 	// Unjudged are subjects of which the rule knows that it cannot judge them:
 	// that there is no violation of theirs says nothing.
 	Unjudged []Subject
+	// Unread are objects of which the rule cannot tell what subjects they belong
+	// to: that there is no violation any more which they were part of says nothing.
+	Unread []snapshot.Ref
 	// Waived are subjects that the config leaves out: that there is no violation
 	// of theirs does not say that anything was mended.
 	Waived []Subject
