@@ -2,12 +2,15 @@ package rulestest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -82,6 +85,9 @@ func checkSparse(rule *rules.Rule, f *fixture) error {
 	for i := range objects {
 		whole := texts[i]
 		thin(&objects[i], "", func(change string) {
+			if twice(objects) {
+				return
+			}
 			var err error
 			if texts[i], err = json.Marshal(objects[i]); err == nil {
 				_, err = f.judgeText(rule, bytes.Join(texts, []byte("\n")))
@@ -94,6 +100,21 @@ func checkSparse(rule *rules.Rule, f *fixture) error {
 	}
 	// A rule that fails at one field mostly fails at its neighbours as well.
 	return errors.Join(errs[:min(len(errs), 3)]...)
+}
+
+// twice reports whether two of the objects are one: without a namespace they are
+// all in that which is the default.
+func twice(objects []any) bool {
+	seen := map[string]bool{}
+	for _, o := range objects {
+		u := unstructured.Unstructured{Object: o.(map[string]any)}
+		at := fmt.Sprintf("%s %s/%s", u.GroupVersionKind(), cmp.Or(u.GetNamespace(), metav1.NamespaceDefault), u.GetName())
+		if seen[at] {
+			return true
+		}
+		seen[at] = true
+	}
+	return false
 }
 
 // thin calls judge for each way to take one optional field from a value, or to
