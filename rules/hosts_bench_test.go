@@ -3,6 +3,7 @@ package rules_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,20 +55,47 @@ func BenchmarkHosts(b *testing.B) {
 	}
 }
 
+// What an advisory lists is bounded: else hosts under a wildcard that many claim, or
+// in the spec.tls of many, would list as many claims as there are pairs.
+func TestAdvisoriesDoNotMultiply(t *testing.T) {
+	f := ingressFacts(2000, func(i int) string {
+		if i < 100 {
+			return "*.example.com"
+		}
+		return fmt.Sprintf("h%d.example.com", i%1000)
+	})
+	for i := range f.Ingresses {
+		f.Ingresses[i].TLSHosts = []string{"h999.example.com"}
+	}
+	res := runHosts(t, f)
+	if len(res.Advisories) < 2000 {
+		t.Errorf("only %d advisories", len(res.Advisories))
+	}
+	for _, a := range res.Advisories {
+		if len(a.Objects) > 20 || len(a.Owners) > 20 {
+			t.Fatalf("%q lists %d objects and %d owners", a.Message, len(a.Objects), len(a.Owners))
+		}
+		if covers := strings.Contains(a.Message, "covers"); covers != strings.Contains(a.Message, "only the oldest 10") {
+			t.Fatalf("%q does not say rightly whether all claims are listed", a.Message)
+		}
+	}
+}
+
 // runHosts freezes facts and judges them.
-func runHosts(b *testing.B, f snapshot.Facts) {
+func runHosts(t testing.TB, f snapshot.Facts) rules.Result {
 	rule := rules.OneOwnerPerHost()
 	f.Namespaces, f.Ingresses = slices.Clone(f.Namespaces), slices.Clone(f.Ingresses)
 	f.Gateways, f.Routes = slices.Clone(f.Gateways), slices.Clone(f.Routes)
 	var builder snapshot.Builder
 	builder.Add(f)
-	_, err := rule.Run(rules.Input{
+	res, err := rule.Run(rules.Input{
 		View:  builder.Freeze().View(slices.Concat(rule.Needs, rule.Uses)...),
 		Owner: func(m *snapshot.Meta) rules.Owner { return rules.Owner{Name: m.Namespace} },
 	})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
+	return res
 }
 
 // ingressFacts returns claims to hosts in a thousand namespaces, each of an owner

@@ -25,6 +25,11 @@ func BenchmarkIsolation(b *testing.B) {
 		{"10,000 cluster-wide policies, each for some namespaces", func() snapshot.Facts { return clusterWide(10_000, 10_000, forSomeNamespaces) }},
 		{"10,000 cluster-wide policies, each for all namespaces", func() snapshot.Facts { return clusterWide(10_000, 10_000, forEveryNamespace) }},
 		{"100 cluster-wide policies for each of 10,000 namespaces", func() snapshot.Facts { return clusterWide(100, 10_000, forEveryNamespace) }},
+		{"100 cluster-wide policies for all pods of 10,000 namespaces with policies of their own", func() snapshot.Facts {
+			f := clusterWide(100, 10_000, forEverybody)
+			f.Policies = append(f.Policies, spreadPolicies(10_000, 0).Policies...)
+			return f
+		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -178,3 +183,5 @@ func forSomeNamespaces(i int) snapshot.PodPeer {
 func forEveryNamespace(i int) snapshot.PodPeer {
 	return snapshot.PodPeer{Pods: in("app", fmt.Sprintf("app-%d", i))}
 }
+
+func forEverybody(int) snapshot.PodPeer { return snapshot.PodPeer{} }

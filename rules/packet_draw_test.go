@@ -104,8 +104,9 @@ func (d *packetDraw) workload(namespace, name string) {
 		top = d.controller("ReplicaSet", meta, template)
 	}
 	for i := range d.IntN(3) {
-		if d.in(2) {
-			template.Labels = d.labels() // of another revision
+		if d.in(2) { // of another revision
+			template.Labels = d.labels()
+			template.Spec = packetPodSpec(host != d.in(8))
 		}
 		d.pod(metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", name, i)}, template, top)
 	}

@@ -1,13 +1,9 @@
 package rules_test
 
 import (
-	"fmt"
-	"math/big"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // packetJudge says for the pods of one namespace which packets pass in one
@@ -19,28 +15,31 @@ import (
 // allows; one that is not isolated takes everything. The words of the verdicts,
 // in packets:
 //
-//   - A policy admits the cluster by a port if every pod that there could be, with
-//     any labels in a namespace with any name and labels, may use the port. It
-//     admits the world by a port if at least 15 of 16 public addresses of IPv4
-//     may use it, or as many of IPv6. Which addresses these are may differ from
-//     port to port.
-//   - Of some policies together the scope is "all" if they admit both by every
-//     port of TCP, UDP and SCTP; else "world" if they admit the world so; else
-//     "tcp" if they admit both by every port of TCP; else "cluster" if they admit
-//     the cluster by every port of the three; else "world" or "cluster" if they
-//     admit that by every port of TCP; else none.
+//   - Some policies admit the cluster by a port if every pod that there could be,
+//     with any labels in a namespace with any name and labels, may use the port.
+//     They admit the world by a port if 15 of 16 public addresses of IPv4, or as
+//     many of IPv6, may use it. Which these are may differ from port to port, and
+//     so may the version of IP.
+//   - Their scope is "all" if they admit both by every port of TCP, UDP and SCTP;
+//     else "world" if they admit the world so; else "tcp" if they admit both by
+//     every port of TCP; else "cluster" if they admit the cluster by every port of
+//     the three; else "world", or else "cluster", if they admit that by every port
+//     of TCP; else none. The widest is "all", then "world", "cluster", "tcp".
 //   - Default-deny is present in a direction if every pod that there could be in
-//     the namespace is selected by a policy whose scope alone is not "all". What
-//     each of these policies lets through besides does not count.
-//   - A pod is open by rules in the scope of all policies that select it, if that
-//     is one. Where no policy selects it, it is "not-selected" if any policy of
-//     the direction has a scope other than "all", else "invalid-policy" if any
-//     cannot be in force, else "no-policy".
-//   - A workload is as open as the worst of its pods, and one with a pod in the
-//     host's network is "host-network" and no more judged.
-//   - A direction is wholly open if every pod that there could be is open by rules,
-//     or if there are workloads and each is. The scope of the namespace is the
-//     widest in which any workload, or every possible pod, is open by rules.
+//     the namespace is selected by a policy whose scope alone is not "all".
+//   - A pod is open by rules in the scope of the policies that select it. Where
+//     none does, it is "not-selected" if any policy of the direction has another
+//     scope than "all", else "invalid-policy" if any cannot be in force, else
+//     "no-policy".
+//   - A workload is as open as the worst of its pods. One with a pod in the host's
+//     network is "host-network" and no more judged.
+//   - A direction is wholly open if the policies that each select every pod that
+//     there could be have a scope together, or if there are workloads and all of
+//     them are open by rules. It is partly open if some are. The scope of a
+//     namespace is the widest of these.
+//   - A finding is made where default-deny is not present, or where the direction
+//     is open in any scope; it needs a workload that is not in the host's network,
+//     and a namespace that is not being deleted.
 type packetJudge struct {
 	policies  []*networkingv1.NetworkPolicy // of the direction, and in force
 	invalid   int                           // of the direction, and not in force
@@ -58,7 +57,7 @@ type triedRule struct{ ends, ports []bool }
 
 // newPacketJudge tries all rules of some policies of one namespace. The pods of
 // the cluster are given beside those that there could be.
-func newPacketJudge(policies []*networkingv1.NetworkPolicy, d networkingv1.PolicyType, names []string, pods []packetEnd) *packetJudge {
+func newPacketJudge(policies []*networkingv1.NetworkPolicy, d networkingv1.PolicyType, pods []packetEnd) *packetJudge {
 	j := &packetJudge{known: map[string]string{}, selectors: packetSelectors{}}
 	var all []packetRule
 	for _, p := range policies {
@@ -71,7 +70,7 @@ func newPacketJudge(policies []*networkingv1.NetworkPolicy, d networkingv1.Polic
 			all = append(all, packetRules(p, d)...)
 		}
 	}
-	j.pods = append(everyPod(all, names), pods...)
+	j.pods = append(everyPod(all), pods...)
 	j.outside = everyAddress(all)
 	for _, protocol := range packetProtocols() {
 		for _, port := range everyPort(all) {
@@ -106,109 +105,4 @@ func (j *packetJudge) try(p *networkingv1.NetworkPolicy, r packetRule) (t triedR
 		t.ports = append(t.ports, len(r.ports) == 0 || slices.ContainsFunc(r.ports, met))
 	}
 	return t
-}
-
-// passes reports whether some policies let a packet pass.
-func (j *packetJudge) passes(policies []int, end, port int) bool {
-	for _, p := range policies {
-		if slices.ContainsFunc(j.rules[p], func(r triedRule) bool { return r.ends[end] && r.ports[port] }) {
-			return true
-		}
-	}
-	return false
-}
-
-// cluster reports whether some policies admit every pod by a port.
-func (j *packetJudge) cluster(policies []int, port int) bool {
-	for end := range j.pods {
-		if !j.passes(policies, end, port) {
-			return false
-		}
-	}
-	return true
-}
-
-// world reports whether the policies admit the public addresses of either
-// version of IP by a port.
-func (j *packetJudge) world(policies []int, port int) bool {
-	var passed, whole [2]big.Int
-	for i := range j.outside {
-		s := &j.outside[i]
-		if !s.public {
-			continue
-		}
-		version := 0
-		if s.addr.Is6() {
-			version = 1
-		}
-		whole[version].Add(&whole[version], s.size)
-		if j.passes(policies, len(j.pods)+i, port) {
-			passed[version].Add(&passed[version], s.size)
-		}
-	}
-	enough := func(version int) bool {
-		a, b := new(big.Int).Mul(&passed[version], big.NewInt(16)), new(big.Int).Mul(&whole[version], big.NewInt(15))
-		return a.Cmp(b) >= 0
-	}
-	return enough(0) || enough(1)
-}
-
-// scope returns how far some policies together open a pod, in the word of the
-// report.
-func (j *packetJudge) scope(policies []int) string {
-	key := fmt.Sprint(policies)
-	scope, ok := j.known[key]
-	if !ok {
-		scope = j.tryScope(policies)
-		j.known[key] = scope
-	}
-	return scope
-}
-
-func (j *packetJudge) tryScope(policies []int) string {
-	cluster, world := [3]bool{true, true, true}, [3]bool{true, true, true}
-	for i, protocol := range packetProtocols() {
-		for port := range j.ports {
-			if j.ports[port].protocol == protocol {
-				cluster[i] = cluster[i] && j.cluster(policies, port)
-				world[i] = world[i] && j.world(policies, port)
-			}
-		}
-	}
-	every := [3]bool{true, true, true}
-	switch {
-	case cluster == every && world == every:
-		return "all"
-	case world == every:
-		return "world"
-	case cluster[0] && world[0]:
-		return "tcp"
-	case cluster == every:
-		return "cluster"
-	case world[0]:
-		return "world"
-	case cluster[0]:
-		return "cluster"
-	}
-	return ""
-}
-
-// selecting returns the policies that select a pod with the given labels.
-func (j *packetJudge) selecting(pod labels.Set) (list []int) {
-	for i, p := range j.policies {
-		if j.selectors.selects(&p.Spec.PodSelector, pod) {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-// everyPodHere returns every pod that the policies can tell apart in their
-// namespace.
-func (j *packetJudge) everyPodHere() []labels.Set {
-	var selectors []*metav1.LabelSelector
-	for _, p := range j.policies {
-		selectors = append(selectors, &p.Spec.PodSelector)
-	}
-	return everyLabels(selectors, nil)
 }

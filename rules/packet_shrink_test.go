@@ -99,10 +99,7 @@ func cut[T any](list *[]T, i int) bool {
 // cutter takes the n-th of many parts away.
 type cutter struct{ n int }
 
-func cutNth[T any](c *cutter, list *[]T, least int) bool {
-	if len(*list) <= least {
-		return false
-	}
+func cutNth[T any](c *cutter, list *[]T) bool {
 	if c.n < len(*list) {
 		return cut(list, c.n)
 	}
@@ -110,8 +107,7 @@ func cutNth[T any](c *cutter, list *[]T, least int) bool {
 	return false
 }
 
-// cutInside takes away the n-th peer, port, exception or requirement. The last
-// peer and the last port stay, since without them the rule would say more.
+// cutInside takes away the n-th peer, port, exception or requirement.
 func cutInside(p *networkingv1.NetworkPolicy, n int) bool {
 	c := &cutter{n}
 	if c.selector(&p.Spec.PodSelector) {
@@ -133,12 +129,12 @@ func cutInside(p *networkingv1.NetworkPolicy, n int) bool {
 }
 
 func (c *cutter) rule(peers *[]networkingv1.NetworkPolicyPeer, ports *[]networkingv1.NetworkPolicyPort) bool {
-	if cutNth(c, peers, 0) || cutNth(c, ports, 0) {
+	if cutNth(c, peers) || cutNth(c, ports) {
 		return true
 	}
 	for i := range *peers {
 		peer := &(*peers)[i]
-		if c.selector(peer.PodSelector) || c.selector(peer.NamespaceSelector) || peer.IPBlock != nil && cutNth(c, &peer.IPBlock.Except, 0) {
+		if c.selector(peer.PodSelector) || c.selector(peer.NamespaceSelector) || peer.IPBlock != nil && cutNth(c, &peer.IPBlock.Except) {
 			return true
 		}
 	}
@@ -149,7 +145,7 @@ func (c *cutter) selector(s *metav1.LabelSelector) bool {
 	if s == nil {
 		return false
 	}
-	if cutNth(c, &s.MatchExpressions, 0) {
+	if cutNth(c, &s.MatchExpressions) {
 		return true
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {

@@ -62,7 +62,11 @@ func judgeParts(parts []part, d snapshot.Direction) *ruling {
 
 // judgeAll judges what the policies do to every pod that there could be.
 func (r *ruling) judgeAll(selectors [][]snapshot.Selector) {
+	r.effects = make([]effect, len(r.policies))
 	var denying [peerClasses][]snapshot.Selector
+	for c := range denying {
+		denying[c] = make([]snapshot.Selector, 0, len(r.policies))
+	}
 	var everyPod []int
 	var passes []*weighedPolicy
 	deniesAnything := false
@@ -71,7 +75,7 @@ func (r *ruling) judgeAll(selectors [][]snapshot.Selector) {
 			passes = nil
 		}
 		e := p.effectAlone(r.direction, passes)
-		r.effects = append(r.effects, e)
+		r.effects[i] = e
 		deniesAnything = deniesAnything || e.deniesAnything()
 		for c := range denying {
 			if e.denies[c] {
@@ -98,6 +102,9 @@ func (r *ruling) judgeAll(selectors [][]snapshot.Selector) {
 	}
 	r.openers = make([]bool, len(r.policies))
 	r.everyPod = r.judgeThose(everyPod)
+	if slices.Equal(everyPod, r.always) {
+		r.bySome[""] = r.everyPod
+	}
 	for _, o := range r.everyPod.openers {
 		r.openers[o.place] = true
 	}

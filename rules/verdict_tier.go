@@ -30,8 +30,8 @@ func (v *verdict) tier(policies []*weighedPolicy, d snapshot.Direction) {
 		t.take(p.rules[d])
 	}
 	t.flush()
+	t.assemble(&v.undecided)
 	if isolates {
-		t.assemble(&v.undecided)
 		rest := v.undecided
 		v.move(&rest, &v.denied)
 	}
@@ -69,7 +69,8 @@ func (t *tierVerdict) flush() {
 		matched := reachOf(batch, nil)
 		t.assemble(&matched)
 		for _, r := range batch {
-			if !r.Narrow && r.Ports.All && !none(t.undecided[world]) {
+			// What denies all of the world leaves nothing to be passed over later.
+			if !r.Narrow && !r.whole[world] && r.Ports.All && !none(t.undecided[world]) {
 				t.deniedBlocks = append(t.deniedBlocks, r.Peers.Blocks...)
 			}
 		}
@@ -78,12 +79,20 @@ func (t *tierVerdict) flush() {
 	}
 }
 
-// remember adds rules to those that decide on some of a class. Where nothing is
-// left to decide, rules are not reached.
+// remember adds rules that decide on some of a class, each on the ports on which
+// that is not decided before it.
 func (t *tierVerdict) remember(list *[peerClasses][]*weighedRule, batch []*weighedRule) {
 	for c := range list {
-		if !none(t.undecided[c]) {
-			list[c] = append(list[c], batch...)
+		if none(t.undecided[c]) {
+			continue
+		}
+		before := len(list[c])
+		for _, r := range batch {
+			if !r.Narrow && !r.whole[c] && r.holdsPart(peerClass(c)) && len(list[c]) <= maxTogether {
+				list[c] = append(list[c], r.within(t.undecided[c]))
+			}
+		}
+		if len(list[c]) > before {
 			t.loose[c]++
 		}
 	}

@@ -65,6 +65,18 @@ func (w *weighedRule) holdsPart(c peerClass) bool {
 	return len(w.peers.Pods) > 0 || w.peers.BlocksHoldPods && blocks
 }
 
+// within returns the rule as it is on some ports only.
+func (w *weighedRule) within(on [3]ports) *weighedRule {
+	if on[0].all() && on[1].all() && on[2].all() {
+		return w
+	}
+	less := *w
+	for i := range on {
+		less.on[i] = w.on[i].and(on[i])
+	}
+	return &less
+}
+
 // partsBudget bounds how often parts of a class are looked at for all stretches of
 // ports together. Beyond it the answer is that they do not make it up.
 const partsBudget = 1 << 16
