@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	kjson "sigs.k8s.io/json"
@@ -99,11 +98,7 @@ func TestEvalLimits(t *testing.T) {
 		{"more hosts than anybody has", "object.l", list(5_001), "it has more than 5000 hosts"},
 	} {
 		object := decode(t, c.object)
-		start := time.Now()
 		_, err := compile(t, c.text).Eval(t.Context(), object)
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s: it took %s", c.says, took)
-		}
 		if got := fmt.Sprint(err); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.says, got, c.want)
 		}
