@@ -24,16 +24,17 @@ func TestServerStopsWhilePublishing(t *testing.T) {
 
 	// The lease, four findings, and so at least one that has no status yet.
 	const answered = 6
-	var p *kubetest.Proxy
+	started := make(chan *kubetest.Proxy, 1)
 	stopped := make(chan struct{})
-	p = proxy(t, c, after(answered, func() {
+	p := proxy(t, c, after(answered, func() {
 		go func() {
 			defer close(stopped)
-			if err := p.Close(); err != nil {
+			if err := (<-started).Close(); err != nil {
 				t.Error(err)
 			}
 		}()
 	}))
+	started <- p
 	began := time.Now()
 	run := start(t, binary, p.Kubeconfig(kubetest.Guest), short...).end()
 	<-stopped
