@@ -4,6 +4,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -16,7 +17,8 @@ type entry struct {
 	// versions are the versions whose fields that matter here are those that take
 	// decodes.
 	versions []string
-	take     func(r *reader, data []byte) error
+	// take takes an object in and returns what it is called, its namespace completed.
+	take func(r *reader, data []byte) (types.NamespacedName, error)
 }
 
 // entryMap returns the entries by each type that an object of theirs may have.
@@ -41,12 +43,12 @@ func entryMap() map[schema.GroupVersionKind]entry {
 
 // addCustom adds the entries of a custom kind. Types that have an entry keep it.
 func addCustom(m map[schema.GroupVersionKind]entry, c ingest.Custom) {
-	e := entry{kind: c.Kind, name: c.Object, take: func(r *reader, data []byte) error {
-		data, err := complete(data, c.Namespaced)
+	e := entry{kind: c.Kind, name: c.Object, take: func(r *reader, data []byte) (types.NamespacedName, error) {
+		data, name, err := complete(data, c.Namespaced)
 		if err != nil {
-			return err
+			return name, err
 		}
-		return c.Take(r.ingester, data, &r.facts)
+		return name, c.Take(r.ingester, data, &r.facts)
 	}}
 	for _, version := range c.Versions {
 		gvk := schema.GroupVersionKind{Group: c.Kind.Group(), Version: version, Kind: c.Object}
@@ -90,13 +92,14 @@ func gateEntries() []entry {
 	return []entry{
 		{
 			kind: snapshot.ValidatingWebhooks, name: "ValidatingWebhookConfiguration", versions: []string{"v1"},
-			take: func(r *reader, data []byte) error {
+			take: func(r *reader, data []byte) (types.NamespacedName, error) {
 				var o admissionv1.ValidatingWebhookConfiguration
-				if err := decode(data, &o, false); err != nil {
-					return err
+				name, err := decode(data, &o, false)
+				if err != nil {
+					return name, err
 				}
 				r.facts.Gates = append(r.facts.Gates, r.ingester.Webhooks(&o)...)
-				return nil
+				return name, nil
 			},
 		},
 		clusterWide(snapshot.ValidatingPolicies, "ValidatingAdmissionPolicy", (*ingest.Ingester).AdmissionPolicy, gates),
@@ -138,14 +141,15 @@ func newEntry[T, F any, P object[T]](kind snapshot.Kind, name string, inNamespac
 ) entry {
 	return entry{
 		kind: kind, name: name, versions: append([]string{"v1"}, older...),
-		take: func(r *reader, data []byte) error {
+		take: func(r *reader, data []byte) (types.NamespacedName, error) {
 			o := P(new(T))
-			if err := decode(data, o, inNamespace); err != nil {
-				return err
+			name, err := decode(data, o, inNamespace)
+			if err != nil {
+				return name, err
 			}
 			facts := list(&r.facts)
 			*facts = append(*facts, fact(r.ingester, o))
-			return nil
+			return name, nil
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/eventuallytrue/audit/audit"
@@ -56,7 +57,7 @@ func (r *reader) object(where string, data json.RawMessage, inherit typeMeta, de
 		}
 		return
 	}
-	err = entry.take(r, data)
+	name, err := entry.take(r, data)
 	switch {
 	case errors.Is(err, ingest.ErrOther):
 		r.passed[audit.Passed{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
@@ -64,7 +65,7 @@ func (r *reader) object(where string, data json.RawMessage, inherit typeMeta, de
 		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
 	default:
 		r.items[entry.kind]++
-		r.twice(where, t.APIVersion, t.Kind, data)
+		r.twice(where, identity{gv.WithKind(t.Kind), name}, data)
 	}
 }
 
@@ -124,25 +125,18 @@ func (r *reader) passedList() []audit.Passed {
 }
 
 // decode decodes an object as an API server does, and completes its metadata as
-// kubectl does.
-func decode(data []byte, o metav1.Object, namespaced bool) error {
+// kubectl does. It returns what the object is called then.
+func decode(data []byte, o metav1.Object, namespaced bool) (types.NamespacedName, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, o); err != nil {
-		return err
+		return types.NamespacedName{}, err
 	}
-	if o.GetName() == "" {
-		return errors.New("no metadata.name")
-	}
-	switch {
-	case !namespaced:
-		o.SetNamespace("")
-	case o.GetNamespace() == "":
-		o.SetNamespace(metav1.NamespaceDefault)
-	}
-	return nil
+	name, err := completed(o.GetNamespace(), o.GetName(), namespaced)
+	o.SetNamespace(name.Namespace)
+	return name, err
 }
 
 // complete does for an object that stays JSON what decode does for a typed one.
-func complete(data []byte, namespaced bool) ([]byte, error) {
+func complete(data []byte, namespaced bool) ([]byte, types.NamespacedName, error) {
 	var o struct {
 		Metadata struct {
 			Name      string `json:"name"`
@@ -150,25 +144,31 @@ func complete(data []byte, namespaced bool) ([]byte, error) {
 		} `json:"metadata"`
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &o); err != nil {
-		return nil, err
+		return nil, types.NamespacedName{}, err
 	}
-	if o.Metadata.Name == "" {
-		return nil, errors.New("no metadata.name")
+	name, err := completed(o.Metadata.Namespace, o.Metadata.Name, namespaced)
+	if err != nil || name.Namespace == o.Metadata.Namespace {
+		return data, name, err
 	}
-	namespace := o.Metadata.Namespace
+	var whole map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &whole); err != nil {
+		return nil, name, err
+	}
+	whole["metadata"].(map[string]any)["namespace"] = name.Namespace
+	data, err = json.Marshal(whole)
+	return data, name, err
+}
+
+// completed returns what an object is called, in the namespace that kubectl would
+// take it to.
+func completed(namespace, name string, namespaced bool) (types.NamespacedName, error) {
 	switch {
+	case name == "":
+		return types.NamespacedName{}, errors.New("no metadata.name")
 	case !namespaced:
 		namespace = ""
 	case namespace == "":
 		namespace = metav1.NamespaceDefault
 	}
-	if namespace == o.Metadata.Namespace {
-		return data, nil
-	}
-	var whole map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &whole); err != nil {
-		return nil, err
-	}
-	whole["metadata"].(map[string]any)["namespace"] = namespace
-	return json.Marshal(whole)
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }

@@ -96,6 +96,15 @@ func TestReadObjectTwiceKeepsTheLast(t *testing.T) {
 	}
 }
 
+func TestReadObjectTwiceSeesTheNamespaceThatIsLeftOut(t *testing.T) {
+	in := "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\n---\n" +
+		"apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web, namespace: default}\nspec: {ingressClassName: a}\n"
+	streamCase{
+		in: in, objects: []string{"Ingress default/web"},
+		problems: []string{"document 2: Ingress web is another one than in standard input document 1"},
+	}.run(t)
+}
+
 func TestReadTheSameObjectTwiceIsNoProblem(t *testing.T) {
 	streamCase{in: namespace("a") + "---\n" + namespace("a"), objects: []string{"Namespace a"}}.run(t)
 }

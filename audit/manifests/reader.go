@@ -32,7 +32,7 @@ type reader struct {
 	// documents counts those that hold anything, and seen has every object that
 	// was taken in.
 	documents int
-	seen      map[string]reading
+	seen      map[identity]reading
 }
 
 func (r *reader) problem(where string, err error) {

@@ -112,7 +112,7 @@ func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, e
 		wanted:   map[snapshot.Kind]bool{},
 		items:    map[snapshot.Kind]int{},
 		passed:   map[audit.Passed]int{},
-		seen:     map[string]reading{},
+		seen:     map[identity]reading{},
 	}
 	for _, k := range kinds {
 		r.wanted[k] = true

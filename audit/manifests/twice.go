@@ -5,9 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
+
+// identity tells one object from another.
+type identity struct {
+	schema.GroupVersionKind
+	types.NamespacedName
+}
 
 // reading is where an object was read, and what it held.
 type reading struct {
@@ -18,17 +24,10 @@ type reading struct {
 // twice notes an object, and names one that was read before and held something
 // else: which of the two is so cannot be known, and the one that is read last
 // counts. An object that is the same again, as in two exports, is no problem.
-func (r *reader) twice(where, apiVersion, kind string, data json.RawMessage) {
-	var o struct {
-		Metadata metav1.ObjectMeta `json:"metadata"`
-	}
-	if kjson.UnmarshalCaseSensitivePreserveInts(data, &o) != nil {
-		return
-	}
-	name := fmt.Sprintf("%s %s %s/%s", apiVersion, kind, o.Metadata.Namespace, o.Metadata.Name)
+func (r *reader) twice(where string, o identity, data json.RawMessage) {
 	now := reading{where, sha256.Sum256(data)}
-	if before, ok := r.seen[name]; ok && before.sum != now.sum {
-		r.problem(where, fmt.Errorf("%s %s is another one than in %s", kind, o.Metadata.Name, before.where))
+	if before, ok := r.seen[o]; ok && before.sum != now.sum {
+		r.problem(where, fmt.Errorf("%s %s is another one than in %s", o.Kind, o.Name, before.where))
 	}
-	r.seen[name] = now
+	r.seen[o] = now
 }

@@ -60,7 +60,8 @@ func bareObject(gvk schema.GroupVersionKind, namespace string) []byte {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	metadata := map[string]any{"name": "bare"}
 	if namespace != "" {
-		metadata["namespace"] = namespace
+		// Of a kind that has no namespaces the two would else be one object.
+		metadata["name"], metadata["namespace"] = "bare-too", namespace
 	}
 	text, err := json.Marshal(map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata})
 	if err != nil {
