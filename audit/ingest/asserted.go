@@ -50,10 +50,17 @@ func annotationSet(o *metav1.ObjectMeta, key string) time.Time {
 // lastWrite returns the latest time of the managers that own a field, zero if
 // nobody owns it or somebody's entry does not tell.
 func lastWrite(o *metav1.ObjectMeta, path ...string) time.Time {
+	return lastWriteOf(o, func(fields *metav1.FieldsV1) bool { return fields != nil && owns(fields.GetRawBytes(), path) })
+}
+
+// lastWriteOf returns the latest time of the managers whose fields are asked for,
+// but for those of the status and other subresources; zero if there is none or
+// somebody's entry does not tell.
+func lastWriteOf(o *metav1.ObjectMeta, asked func(*metav1.FieldsV1) bool) time.Time {
 	var last time.Time
 	for i := range o.ManagedFields {
 		e := &o.ManagedFields[i]
-		if e.Subresource != "" || e.FieldsV1 == nil || !owns(e.FieldsV1.GetRawBytes(), path) {
+		if e.Subresource != "" || !asked(e.FieldsV1) {
 			continue
 		}
 		if e.Time == nil {

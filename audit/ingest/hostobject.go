@@ -31,6 +31,17 @@ func HostKind(ctx context.Context, s *hostsource.Source) Custom {
 	}
 }
 
+// ExpandHostSources puts the kinds of host sources in the place of the one kind
+// that stands for them, if that is among the kinds asked for.
+func ExpandHostSources(kinds, sources []snapshot.Kind, b *snapshot.Builder) []snapshot.Kind {
+	i := slices.Index(kinds, snapshot.HostSources)
+	if i < 0 {
+		return kinds
+	}
+	b.Expand(snapshot.HostSources)
+	return append(slices.Delete(slices.Clone(kinds), i, i+1), sources...)
+}
+
 // maxHostObject is the number of bytes of an object whose hosts are read. An API
 // server stores no larger one.
 const maxHostObject = 3 << 20
@@ -104,31 +115,12 @@ func hostsSet(o *metav1.ObjectMeta, fields []string) time.Time {
 		return o.CreationTimestamp.UTC()
 	}
 	if len(fields) == 0 {
-		return lastWriteOf(o)
+		return lastWriteOf(o, func(*metav1.FieldsV1) bool { return true })
 	}
 	last := unknownMoment()
 	for _, field := range fields {
 		if set := lastWrite(o, "f:spec", "f:"+strings.TrimPrefix(field, "spec.")); set.After(last) {
 			last = set
-		}
-	}
-	return last
-}
-
-// lastWriteOf returns the time of the last write of anything but the status, as
-// far as the managers tell.
-func lastWriteOf(o *metav1.ObjectMeta) time.Time {
-	last := unknownMoment()
-	for i := range o.ManagedFields {
-		e := &o.ManagedFields[i]
-		if e.Subresource != "" {
-			continue
-		}
-		if e.Time == nil {
-			return unknownMoment()
-		}
-		if e.Time.After(last) {
-			last = e.Time.UTC()
 		}
 	}
 	return last

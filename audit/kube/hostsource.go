@@ -2,26 +2,10 @@ package kube
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
-
-// expand puts the kinds of the host sources in the place of the one kind that
-// stands for them, if that is among the kinds asked for.
-func (s *Source) expand(kinds []snapshot.Kind, b *snapshot.Builder) []snapshot.Kind {
-	i := slices.Index(kinds, snapshot.HostSources)
-	if i < 0 {
-		return kinds
-	}
-	b.Expand(snapshot.HostSources)
-	kinds = slices.Delete(slices.Clone(kinds), i, i+1)
-	for kind := range s.hosts {
-		kinds = append(kinds, kind)
-	}
-	return kinds
-}
 
 // add hands over what became of a kind. One of a host source that nobody asked
 // for is passed over in silence where it is not served.

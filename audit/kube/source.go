@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -92,7 +94,7 @@ func NewSource(cfg *rest.Config, opts Options) (*Source, error) {
 // the kinds that were not complete by then Failed; a cancellation is an error.
 // Read returns at once in both cases, even where a request is slow to notice.
 func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
-	kinds = s.expand(kinds, b)
+	kinds = ingest.ExpandHostSources(kinds, slices.Collect(maps.Keys(s.hosts)), b)
 	c := newCollection(s, kinds, b)
 	done := s.start(ctx, c.kinds())
 	for !c.complete() {

@@ -21,21 +21,6 @@ func (s *Source) entries(ctx context.Context) map[schema.GroupVersionKind]entry 
 	return m
 }
 
-// expand puts the kinds of the host sources in the place of the one kind that
-// stands for them, if that is among the kinds asked for.
-func (s *Source) expand(kinds []snapshot.Kind, b *snapshot.Builder) []snapshot.Kind {
-	i := slices.Index(kinds, snapshot.HostSources)
-	if i < 0 {
-		return kinds
-	}
-	b.Expand(snapshot.HostSources)
-	kinds = slices.Delete(slices.Clone(kinds), i, i+1)
-	for j := range s.HostSources {
-		kinds = append(kinds, s.HostSources[j].Kind)
-	}
-	return kinds
-}
-
 // hostSource returns the host source of a kind, or nil.
 func (s *Source) hostSource(kind snapshot.Kind) *hostsource.Source {
 	i := slices.IndexFunc(s.HostSources, func(h hostsource.Source) bool { return h.Kind == kind })

@@ -48,7 +48,11 @@ func (s *Source) Check() error {
 // It returns when the context ends, even where a pipe keeps it waiting: a
 // deadline leaves every kind Failed, a cancellation is an error.
 func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
-	kinds = s.expand(kinds, b)
+	var sources []snapshot.Kind
+	for i := range s.HostSources {
+		sources = append(sources, s.HostSources[i].Kind)
+	}
+	kinds = ingest.ExpandHostSources(kinds, sources, b)
 	type result struct {
 		r   *reader
 		err error
