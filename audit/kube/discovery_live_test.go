@@ -45,11 +45,7 @@ func TestLiveDiscovery(t *testing.T) {
 func pathsOf(t *testing.T, c *kubetest.Cluster, kinds []snapshot.Kind) []string {
 	t.Helper()
 	var seen recorder
-	p, err := c.Proxy("", seen.decide)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	p := c.StartProxy(t, seen.decide)
 	s := read(t, newSource(t, p.Config(kubetest.Admin), kube.Options{}), kinds)
 	for _, r := range s.Reads() {
 		if !r.Status.Known() {

@@ -40,16 +40,12 @@ func testCutOff(t *testing.T, c *kubetest.Cluster) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var off atomic.Bool
-			p, err := c.Proxy("", func(*http.Request) kubetest.Answer {
+			p := c.StartProxy(t, func(*http.Request) kubetest.Answer {
 				if off.Load() {
 					return answer
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer p.Close()
 			first := must(newLease(t, p.Config(kubetest.Admin), "first").Acquire(t.Context(), patience))(t)
 			time.Sleep(2 * leaseRetry)
 			off.Store(true)

@@ -104,11 +104,7 @@ func testDisturbed(t *testing.T, c *kubetest.Cluster, kinds []snapshot.Kind, res
 	} {
 		t.Run(name, func(t *testing.T) {
 			var once oncePerPath
-			p, err := c.Proxy("", once.decide(tt.matches, tt.answer))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer p.Close()
+			p := c.StartProxy(t, once.decide(tt.matches, tt.answer))
 			sameWorld(t, undisturbed, read(t, newSource(t, p.Config(kubetest.Admin), kube.Options{}), kinds))
 			if once.seen == nil {
 				t.Error("nothing was disturbed")

@@ -18,16 +18,12 @@ import (
 // ended makes a store for one who is ended when it writes a status.
 func ended(t *testing.T, c *kubetest.Cluster) *kube.Store {
 	t.Helper()
-	p, err := c.Proxy("", func(r *http.Request) kubetest.Answer {
+	p := c.StartProxy(t, func(r *http.Request) kubetest.Answer {
 		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/status") {
 			return kubetest.Fail(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Close() })
 	return newStore(t, p.Config(kubetest.Admin), kube.StoreOptions{})
 }
 
@@ -75,11 +71,7 @@ func testTornLabels(t *testing.T, c *kubetest.Cluster, store *kube.Store) {
 
 func testLostAnswer(t *testing.T, c *kubetest.Cluster, store *kube.Store) {
 	posts := func(r *http.Request) bool { return r.Method == http.MethodPost }
-	p, err := c.Proxy("", kubetest.First(1, posts, kubetest.Cut(0)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	p := c.StartProxy(t, kubetest.First(1, posts, kubetest.Cut(0)))
 	r := aRecord("a.example.com")
 	if _, err := newStore(t, p.Config(kubetest.Admin), kube.StoreOptions{}).Create(t.Context(), r); !errors.Is(err, audit.ErrStored) {
 		t.Fatalf("create: %v", err)
@@ -93,11 +85,7 @@ func testExpiredList(t *testing.T, c *kubetest.Cluster, store *kube.Store) {
 	for i := range 5 {
 		must(store.Create(t.Context(), aRecord(fmt.Sprintf("%d.example.com", i))))(t)
 	}
-	p, err := c.Proxy("", kubetest.First(1, kubetest.Page("findings", true), kubetest.Expire()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	p := c.StartProxy(t, kubetest.First(1, kubetest.Page("findings", true), kubetest.Expire()))
 	records, _, err := newStore(t, p.Config(kubetest.Admin), kube.StoreOptions{PageSize: 2}).Load(t.Context())
 	if err != nil || len(records) != 5 {
 		t.Errorf("load: %d records, %v", len(records), err)

@@ -87,7 +87,7 @@ func compareJudgements(t *testing.T, want, got *report.Report) {
 		{"isolation", want.Isolation, got.Isolation},
 	} {
 		if diff := cmp.Diff(part.want, part.got, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s (-manifests +live):\n%s", part.name, diff)
+			t.Errorf("%s (-want +got):\n%s", part.name, diff)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestDisturbedSweepSaysTheSame(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			var disturbed, later atomic.Int32
 			once := kubetest.First(1, row.matches, counted(&disturbed, row.answer))
-			p := startProxy(t, c, func(r *http.Request) kubetest.Answer {
+			p := c.StartProxy(t, func(r *http.Request) kubetest.Answer {
 				shrinkPages(r)
 				if r.URL.Query().Get("continue") != "" {
 					later.Add(1)
@@ -67,20 +67,6 @@ func counted(n *atomic.Int32, answer kubetest.Answer) kubetest.Answer {
 		n.Add(1)
 		answer(w, r, next)
 	}
-}
-
-func startProxy(t *testing.T, c *kubetest.Cluster, decide kubetest.Decide) *kubetest.Proxy {
-	t.Helper()
-	p, err := c.Proxy(t.TempDir(), decide)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p
 }
 
 // compareIdentities compares more than two clusters could have in common: ids,

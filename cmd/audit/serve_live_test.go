@@ -22,7 +22,7 @@ func TestOneLeadsAndTheOtherTakesOver(t *testing.T) {
 	c, args := publishing(t)
 	binary, kubeconfig := buildAudit(t), args[len(args)-1]
 	var others atomic.Int32
-	watched := startProxy(t, c, func(r *http.Request) kubetest.Answer {
+	watched := c.StartProxy(t, func(r *http.Request) kubetest.Answer {
 		if !isLease(r) {
 			others.Add(1)
 		}
@@ -83,7 +83,7 @@ func TestLeaderThatLosesTheLeaseWritesNoMore(t *testing.T) {
 	creates := make(chan struct{}, 100)
 	proceed := make(chan struct{})
 	var created atomic.Int32
-	p := startProxy(t, c, func(r *http.Request) kubetest.Answer {
+	p := c.StartProxy(t, func(r *http.Request) kubetest.Answer {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/findings") {
 			return nil
 		}
@@ -123,7 +123,7 @@ func TestLeaderThatLosesTheLeaseWritesNoMore(t *testing.T) {
 func TestWithoutLeaderElectionNoLeaseIsTouched(t *testing.T) {
 	c, _ := publishing(t)
 	var leases atomic.Int32
-	p := startProxy(t, c, func(r *http.Request) kubetest.Answer {
+	p := c.StartProxy(t, func(r *http.Request) kubetest.Answer {
 		if isLease(r) {
 			leases.Add(1)
 		}
@@ -149,7 +149,7 @@ func TestServerThatGoesAwayEndsNothing(t *testing.T) {
 	c, _ := publishing(t)
 	var away atomic.Bool
 	away.Store(true)
-	p := startProxy(t, c, func(*http.Request) kubetest.Answer {
+	p := c.StartProxy(t, func(*http.Request) kubetest.Answer {
 		if away.Load() {
 			return kubetest.Text(http.StatusBadGateway, "bad gateway")
 		}

@@ -88,7 +88,7 @@ func (w *crashes) kill(t *testing.T, n int) (left []v1alpha1.Finding, killed boo
 	t.Helper()
 	var p *process
 	ready := make(chan struct{})
-	at := proxy(t, w.c, after(n, func() {
+	at := w.c.StartProxy(t, after(n, func() {
 		<-ready
 		// An error says that it has ended already, which its code tells too.
 		_ = p.cmd.Process.Kill()

@@ -81,7 +81,7 @@ func (s setUp) run(t *testing.T, c *kubetest.Cluster) counts {
 	freeLease(t, c)
 	var told deliveries
 	var b brake
-	at := proxy(t, c, b.decide)
+	at := c.StartProxy(t, b.decide)
 	lock := func(user string) audit.Lock {
 		if !s.leased {
 			return free{}

@@ -88,17 +88,3 @@ func after(n int, strike func()) kubetest.Decide {
 		return nil
 	}
 }
-
-func proxy(t *testing.T, c *kubetest.Cluster, decide kubetest.Decide) *kubetest.Proxy {
-	t.Helper()
-	p, err := c.Proxy(t.TempDir(), decide)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p
-}

@@ -26,7 +26,7 @@ func TestServerStopsWhilePublishing(t *testing.T) {
 	const answered = 6
 	started := make(chan *kubetest.Proxy, 1)
 	stopped := make(chan struct{})
-	p := proxy(t, c, after(answered, func() {
+	p := c.StartProxy(t, after(answered, func() {
 		go func() {
 			defer close(stopped)
 			if err := (<-started).Close(); err != nil {

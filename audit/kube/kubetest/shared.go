@@ -98,3 +98,18 @@ func (s *Shared) clean(ctx context.Context, define bool) error {
 	s.defined = true
 	return nil
 }
+
+// StartProxy starts a Proxy that is closed when the test ends.
+func (c *Cluster) StartProxy(t testing.TB, decide Decide) *Proxy {
+	t.Helper()
+	p, err := c.Proxy(t.TempDir(), decide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
