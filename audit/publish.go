@@ -94,6 +94,8 @@ type Published struct {
 	Dropped     []string     // that did not survive a second look, by ID
 	Newer       []string     // that a newer program wrote, left alone
 	Failed      []string     // that could not be written, with the reason
+	// Deliveries are the messages to owners, by sender, owner and result.
+	Deliveries []Delivery
 }
 
 // publish brings what is stored in line with what was swept. It is to be called

@@ -1,0 +1,21 @@
+package audit
+
+// Delivery is what became of one message to an owner.
+type Delivery struct {
+	Sender string // the name of what sends, such as slack
+	Owner  string // whom it is for
+	Result DeliveryResult
+	// Reason says why it was not sent. It holds no secret.
+	Reason string
+}
+
+// DeliveryResult says whether a message arrived.
+type DeliveryResult string
+
+// The results of a delivery.
+const (
+	Sent    DeliveryResult = "sent"
+	Failed  DeliveryResult = "failed"  // for now: the next sweep tries again
+	Refused DeliveryResult = "refused" // for good: the config, or the receiver, must change
+	Held    DeliveryResult = "held"    // until the owner's quiet hours are over
+)
