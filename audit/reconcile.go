@@ -17,6 +17,7 @@ type Record struct {
 	ResolvedAt time.Time
 	Reopened   int  // how often it came back
 	Storm      bool // opened with more than owners should be told of one by one
+	Told       []Told
 }
 
 // Reason is why a finding is in its state, or goes from one to another.
@@ -47,6 +48,8 @@ type Transition struct {
 	Write, Delete, New bool
 
 	was []rules.Object // what a finding that changes rested on before
+	// matters is true where what changed is more than the words it is told in.
+	matters bool
 }
 
 // Hold is how long a new violation is pending before it is opened: for as many
@@ -63,6 +66,9 @@ type Reconciliation struct {
 	Keep time.Duration // how long a resolved finding is kept
 	// MaxNew is how many findings one sweep may open before it is a storm.
 	MaxNew int
+	// Tell returns the names of the senders that tell an owner of the findings of
+	// a rule. Without it nobody is told anything.
+	Tell func(rule, owner string) []string
 }
 
 // Reconcile holds what a sweep judged against what is stored, and says what
@@ -81,6 +87,9 @@ func (r Reconciliation) Reconcile(stored []Record, ev *Evaluation) []Transition 
 		if !known[f.ID] {
 			out = append(out, r.first(f))
 		}
+	}
+	for i := range out {
+		r.owe(&out[i])
 	}
 	r.markStorm(out)
 	slices.SortFunc(out, func(a, b Transition) int { return cmp.Compare(a.Record.ID, b.Record.ID) })
@@ -161,7 +170,7 @@ func (r Reconciliation) seen(rec Record, f Finding) Transition {
 		return Transition{Record: was, Why: Confirmed}
 	}
 	rec.Reason = Changed
-	return Transition{Record: rec, Why: Changed, Write: true, was: was.Objects}
+	return Transition{Record: rec, Why: Changed, Write: true, was: was.Objects, matters: matters(was.Finding, f)}
 }
 
 // markStorm flags the findings that are opened, if they are too many.
@@ -190,4 +199,12 @@ func sameContent(a, b Finding) bool {
 		slices.EqualFunc(a.Objects, b.Objects, func(x, y rules.Object) bool {
 			return x.Ref == y.Ref && x.Owner == y.Owner && x.Created.Equal(y.Created) && x.Reason == y.Reason && x.Detail == y.Detail
 		})
+}
+
+// matters reports whether owners should be told of a change: whether other objects
+// are part of the finding, or it is worse or less bad. That a cause is told in
+// other words, or one object more is counted, is no news.
+func matters(a, b Finding) bool {
+	return a.Severity != b.Severity || a.Verdict != b.Verdict ||
+		!slices.EqualFunc(a.Objects, b.Objects, func(x, y rules.Object) bool { return x.Ref == y.Ref })
 }
