@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// write carries the transitions out, several at a time, and returns what could
-// not be written. Where somebody else was first, a transition is left as it was
-// decided in the end.
+// write carries the transitions out, several at a time, leaves in versions what is
+// stored then, and returns what could not be written. Where somebody else was
+// first, a transition is left as it was decided in the end.
 func (p *Publisher) write(ctx context.Context, all []Transition, versions map[string]Stored, ev *Evaluation) []string {
 	var mu sync.Mutex
 	var failed []string
@@ -22,14 +22,20 @@ func (p *Publisher) write(ctx context.Context, all []Transition, versions map[st
 		if !t.Write && !t.Delete {
 			continue
 		}
+		mu.Lock()
+		held := versions[t.Record.ID]
+		mu.Unlock()
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			done, err := p.writeOne(ctx, t, versions[t.Record.ID], ev)
+			done, now, err := p.writeOne(ctx, t, held, ev)
 			all[i] = done
+			mu.Lock()
+			defer mu.Unlock()
+			if versions[t.Record.ID] = now; now.Version == "" {
+				delete(versions, t.Record.ID)
+			}
 			if err != nil {
-				mu.Lock()
-				defer mu.Unlock()
 				failed = append(failed, fmt.Sprintf("%s: %v", t.Record.ID, err))
 			}
 		})
@@ -43,17 +49,18 @@ func (p *Publisher) write(ctx context.Context, all []Transition, versions map[st
 // changed it.
 const maxDecisions = 5
 
-// writeOne carries one transition out, and returns what was carried out. Where
-// somebody else was there first it looks at what they left and decides again;
-// nothing of theirs is overwritten.
-func (p *Publisher) writeOne(ctx context.Context, t Transition, held Stored, ev *Evaluation) (Transition, error) {
+// writeOne carries one transition out, and returns what was carried out and what is
+// stored of it as far as is known: nothing with an error. Where somebody else was
+// there first it looks at what they left and decides again; nothing of theirs is
+// overwritten.
+func (p *Publisher) writeOne(ctx context.Context, t Transition, held Stored, ev *Evaluation) (Transition, Stored, error) {
 	for range maxDecisions {
 		if err := context.Cause(ctx); err != nil {
-			return t, err
+			return t, Stored{}, err
 		}
-		err := p.attempt(ctx, t, held)
+		now, err := p.attempt(ctx, t, held)
 		if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrStored) && !errors.Is(err, ErrNotStored) {
-			return t, err
+			return t, now, err
 		}
 		held, err = p.Store.Get(ctx, t.Record.ID)
 		var records []Record
@@ -61,13 +68,13 @@ func (p *Publisher) writeOne(ctx context.Context, t Transition, held Stored, ev 
 		case err == nil:
 			records = []Record{held.Record}
 		case !errors.Is(err, ErrNotStored):
-			return t, err
+			return t, Stored{}, err
 		}
 		if t = p.again(t, records, ev); !t.Write && !t.Delete || len(records) == 0 && t.Delete {
-			return t, nil
+			return t, held, nil
 		}
 	}
-	return t, fmt.Errorf("decide on it %d times: %w", maxDecisions, ErrConflict)
+	return t, Stored{}, fmt.Errorf("decide on it %d times: %w", maxDecisions, ErrConflict)
 }
 
 // again decides on a finding of which something else is stored now, or nothing. The
@@ -81,21 +88,19 @@ func (p *Publisher) again(t Transition, records []Record, ev *Evaluation) Transi
 		return Transition{Record: t.Record, Why: Gone, Delete: true}
 	}
 	now := decided[0]
-	if now.Why == Opened || now.Why == Reopened {
+	if now.news() {
 		now.Record.Storm = t.Record.Storm
 	}
 	return now
 }
 
-func (p *Publisher) attempt(ctx context.Context, t Transition, held Stored) error {
+func (p *Publisher) attempt(ctx context.Context, t Transition, held Stored) (Stored, error) {
 	switch {
 	case t.Delete:
-		return p.Store.Delete(ctx, held)
+		return Stored{}, p.Store.Delete(ctx, held)
 	case t.New:
-		_, err := p.Store.Create(ctx, t.Record)
-		return err
+		return p.Store.Create(ctx, t.Record)
 	}
 	held.Record = t.Record
-	_, err := p.Store.Update(ctx, held)
-	return err
+	return p.Store.Update(ctx, held)
 }

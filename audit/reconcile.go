@@ -48,9 +48,13 @@ type Transition struct {
 	Write, Delete, New bool
 
 	was []rules.Object // what a finding that changes rested on before
-	// matters is true where what changed is more than the words it is told in.
-	matters bool
+	// matters is true where what changed is more than the words it is told in, and
+	// announces where somebody is to be told of a finding that was there before.
+	matters, announces bool
 }
+
+// news reports whether owners hear of the finding as of a new one.
+func (t *Transition) news() bool { return t.Why == Opened || t.Why == Reopened || t.announces }
 
 // Hold is how long a new violation is pending before it is opened: for as many
 // sweeps and as long as given. The zero value opens at once.
@@ -69,6 +73,9 @@ type Reconciliation struct {
 	// Tell returns the names of the senders that tell an owner of the findings of
 	// a rule. Without it nobody is told anything.
 	Tell func(rule, owner string) []string
+	// MaxTold is of how many owners and senders a finding keeps what they were
+	// told: more are told nothing. Zero is no limit.
+	MaxTold int
 }
 
 // Reconcile holds what a sweep judged against what is stored, and says what
@@ -173,12 +180,11 @@ func (r Reconciliation) seen(rec Record, f Finding) Transition {
 	return Transition{Record: rec, Why: Changed, Write: true, was: was.Objects, matters: matters(was.Finding, f)}
 }
 
-// markStorm flags the findings that are opened, if they are too many.
+// markStorm flags the findings that are new to owners, if they are too many.
 func (r Reconciliation) markStorm(all []Transition) {
-	opening := func(t Transition) bool { return t.Why == Opened || t.Why == Reopened }
 	n := 0
-	for _, t := range all {
-		if opening(t) {
+	for i := range all {
+		if all[i].news() {
 			n++
 		}
 	}
@@ -186,7 +192,7 @@ func (r Reconciliation) markStorm(all []Transition) {
 		return
 	}
 	for i := range all {
-		if opening(all[i]) {
+		if all[i].news() {
 			all[i].Record.Storm = true
 		}
 	}

@@ -131,7 +131,14 @@ func (r Reconciliation) oweOpen(t *Transition) {
 		for _, sender := range r.Tell(rec.Rule, owner) {
 			wanted[[2]string{sender, owner}] = true
 			m := rec.ToldBy(sender, owner)
-			m.Due = dueWhileOpen(m, t)
+			if m == (Told{Sender: sender, Owner: owner}) && r.MaxTold > 0 && len(rec.Told) >= r.MaxTold {
+				continue
+			}
+			due := dueWhileOpen(m, t)
+			if due != m.Due && (due == EventOpened || due == EventReopened) {
+				t.announces = true
+			}
+			m.Due = due
 			rec.SetTold(m)
 		}
 	}

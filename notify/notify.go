@@ -43,21 +43,25 @@ type Digest struct {
 	// Instead says why it goes to the fallback owner: the name of whom it was for,
 	// and why they cannot be reached. Empty otherwise.
 	Instead string
-	Items   []Item // by severity (highest first), rule, subject, owner
+	Items   []Item // by severity (highest first), rule, subject, event
 	// Open counts the findings that are open and the recipient's, those in Items
 	// too.
 	Open int
 	// Earlier are all the findings, by the place at which their opening was told,
-	// of the places that are in Items: what has to be known to bring such a
+	// of the places that are in Items, each finding once: what has to be known to bring such a
 	// message up to date. They are sorted as Items.
 	Earlier map[audit.Place][]Item
 	Now     time.Time
 }
 
-// Item is what is told of one finding.
+// Item is what is told of one finding. No two of a digest have the same finding
+// and event.
 type Item struct {
 	Record audit.Record
-	Owner  string // who is told; not the recipient's name where that is the fallback
+	// Owners are those who are told by it, sorted: one, unless several are
+	// reached by way of the fallback owner. The others who own the finding too
+	// are in the record.
+	Owners []string
 	Event  audit.Event
 	// Last is what they were told before; empty: nothing.
 	Last audit.Event
@@ -87,8 +91,8 @@ const NotBeneath = -1
 
 // Covered is an item that a message tells of.
 type Covered struct {
-	ID, Owner string // of the finding and who is told
-	Event     audit.Event
+	ID    string // of the finding
+	Event audit.Event
 	// Next is what is to be told after that, such as details; empty: nothing.
 	Next audit.Event
 }

@@ -44,6 +44,7 @@ func newStatus(r audit.Record) *v1alpha1.FindingStatus {
 		ResolvedAt:  newTime(r.ResolvedAt),
 		Reopened:    int32(r.Reopened),
 		Storm:       r.Storm,
+		Told:        newTold(r.Told),
 	}
 	if r.Severity != 0 {
 		s.Severity = r.Severity.String()

@@ -13,5 +13,7 @@ const (
 	MaxText        = 8192
 	MaxDetail      = 512
 	MaxOwners      = 100
+	MaxTold        = 100
+	MaxError       = 128
 	MaxObjects     = 100
 )

@@ -82,6 +82,13 @@ type FindingStatus struct {
 	// should be told of one by one.
 	// +optional
 	Storm bool `json:"storm,omitempty"`
+	// Told is what each owner was told by each sender, and what is to be told.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=map
+	// +listMapKey=sender
+	// +listMapKey=owner
+	// +optional
+	Told []Told `json:"told,omitempty"`
 }
 
 // Owner is the name of a team, or what stands for one.
