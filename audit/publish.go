@@ -3,76 +3,9 @@ package audit
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"time"
-
-	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/rules"
-	"github.com/eventuallytrue/audit/rules/snapshot"
 )
-
-// swept is a sweep before anything is made of it.
-type swept struct {
-	snap       *snapshot.Snapshot
-	set        []*rules.Rule
-	evaluation Evaluation
-	judge      func(*snapshot.Snapshot) Evaluation
-}
-
-func (s *swept) rule(name string) *rules.Rule {
-	for _, r := range s.set {
-		if r.Name == name {
-			return r
-		}
-	}
-	return nil
-}
-
-// Lock lets one publisher work at a time.
-type Lock interface {
-	// Acquire waits for the lock. The context that it returns ends as soon as
-	// the lock is lost; release gives it back and must be called.
-	Acquire(ctx context.Context) (held context.Context, release func(), err error)
-}
-
-// SweepAndPublish sweeps, looks again at what is about to be opened or resolved,
-// and brings what is stored in line. The result holds the findings that survived
-// the second look, in their stored state. Reading and judging need no lock:
-// it is held while findings are loaded and written, and no longer.
-func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time,
-	p *Publisher, lock Lock,
-) (*Result, *Published, error) {
-	res, s, err := sweep(ctx, &Previous{}, src, set, c, clock)
-	if err != nil {
-		return nil, nil, err
-	}
-	held, release, err := lock.Acquire(ctx)
-	if err != nil {
-		return res, nil, fmt.Errorf("publish: %w", err)
-	}
-	defer release()
-	p.Reconciliation.Now = res.Started
-	published, err := p.publish(held, s)
-	if err != nil {
-		return res, published, fmt.Errorf("publish: %w", err)
-	}
-	res.Findings = published.findings()
-	res.Finished = clock()
-	return res, published, nil
-}
-
-// findings are those that are pending or open after publishing, sorted as in a
-// Result.
-func (p *Published) findings() []Finding {
-	ev := Evaluation{}
-	for _, t := range p.Transitions {
-		if !t.Delete && t.Record.State != Resolved {
-			ev.Findings = append(ev.Findings, t.Record.Finding)
-		}
-	}
-	ev.sort()
-	return ev.Findings
-}
 
 // Publisher keeps the findings of sweeps in a store.
 type Publisher struct {
@@ -86,6 +19,20 @@ type Publisher struct {
 	Fit func(Finding) Finding
 	// Parallel is how many findings are written at once; 8 by default.
 	Parallel int
+	// Teller returns what tells owners after a sweep. Without it nobody is told.
+	Teller func(*Result) Teller
+	// DryRun stores nothing: the teller is given what would be stored.
+	DryRun bool
+}
+
+// Teller tells owners of findings.
+type Teller interface {
+	// Senders returns the names of those that tell an owner of the findings of a
+	// rule, sorted; none of one who is not to be told.
+	Senders(rule, owner string) []string
+	// Deliver tells owners what is due of the findings, which are all that are
+	// stored, by ID, and returns what became of it, by sender, owner and result.
+	Deliver(ctx context.Context, stored []Stored) []Delivery
 }
 
 // Published is what became of the findings of one sweep.
@@ -101,7 +48,14 @@ type Published struct {
 // publish brings what is stored in line with what was swept. It is to be called
 // by one publisher at a time; where two are at it all the same, each finding is
 // still created once and no write is lost, since a conflict is decided again.
-func (p *Publisher) publish(ctx context.Context, s *swept) (*Published, error) {
+func (p *Publisher) publish(ctx context.Context, s *swept, res *Result) (*Published, error) {
+	r := p.Reconciliation
+	r.Now = res.Started
+	var teller Teller
+	if p.Teller != nil {
+		teller = p.Teller(res)
+		r.Tell = teller.Senders
+	}
 	stored, newer, err := p.Store.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -112,13 +66,13 @@ func (p *Publisher) publish(ctx context.Context, s *swept) (*Published, error) {
 		records[i], versions[st.ID] = st.Record, st
 	}
 	p.fit(&s.evaluation)
-	about := slices.DeleteFunc(p.Reconciliation.Reconcile(records, &s.evaluation), func(t Transition) bool { return !t.turns() })
+	about := slices.DeleteFunc(r.Reconcile(records, &s.evaluation), func(t Transition) bool { return !t.turns() })
 	confirmed, err := s.confirm(ctx, p.Source, about)
 	if err != nil {
 		return nil, fmt.Errorf("confirm findings: %w", err)
 	}
 	p.fit(&confirmed.Evaluation)
-	final := p.Reconciliation.Reconcile(records, &confirmed.Evaluation)
+	final := r.Reconcile(records, &confirmed.Evaluation)
 	// What a newer program wrote looks as if it were not stored.
 	final = slices.DeleteFunc(final, func(t Transition) bool { return slices.Contains(newer, t.Record.ID) })
 	for i := range final {
@@ -127,8 +81,37 @@ func (p *Publisher) publish(ctx context.Context, s *swept) (*Published, error) {
 		}
 	}
 	out := &Published{Transitions: final, Dropped: confirmed.Dropped, Newer: newer}
-	out.Failed = p.write(ctx, final, versions, &confirmed.Evaluation)
+	if p.DryRun {
+		pretend(final, versions)
+	} else {
+		out.Failed = p.write(ctx, r, final, versions, &confirmed.Evaluation)
+	}
+	if teller != nil && ctx.Err() == nil {
+		out.Deliveries = teller.Deliver(ctx, sorted(versions))
+	}
 	return out, context.Cause(ctx)
+}
+
+// pretend leaves in versions what would be stored.
+func pretend(all []Transition, versions map[string]Stored) {
+	for _, t := range all {
+		if t.Delete {
+			delete(versions, t.Record.ID)
+			continue
+		}
+		held := versions[t.Record.ID]
+		held.Record = t.Record
+		versions[t.Record.ID] = held
+	}
+}
+
+// sorted returns what is stored, by ID.
+func sorted(versions map[string]Stored) []Stored {
+	out := make([]Stored, 0, len(versions))
+	for _, id := range slices.Sorted(maps.Keys(versions)) {
+		out = append(out, versions[id])
+	}
+	return out
 }
 
 func (p *Publisher) fit(ev *Evaluation) {

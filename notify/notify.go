@@ -67,6 +67,9 @@ type Item struct {
 	Last audit.Event
 	// Place is the message that told of the opening, zero where none did.
 	Place audit.Place
+
+	at      time.Time // when something was told last
+	refused string    // why it goes to the fallback owner
 }
 
 // Message is one message of a plan.
@@ -100,3 +103,12 @@ type Covered struct {
 // ErrRefused is wrapped by the errors of messages that the receiver will not take,
 // however often they are sent: the config or the receiver must change.
 var ErrRefused = errors.New("it was refused")
+
+// Refused returns an error that wraps ErrRefused, in the receiver's words alone.
+func Refused(reason string) error { return refusal(reason) }
+
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+func (r refusal) Unwrap() error { return ErrRefused }

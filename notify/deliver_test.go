@@ -1,0 +1,290 @@
+package notify_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/rules"
+)
+
+var start = time.Date(2026, 11, 29, 8, 0, 0, 0, time.UTC)
+
+// world is a store, a receiver and a clock.
+type world struct {
+	store *memory
+	slack *threads
+	now   time.Time
+	quiet bool
+}
+
+func newWorld() *world { return &world{store: &memory{}, slack: &threads{}, now: start} }
+
+// platform is the fallback owner.
+var platform = notify.Route{Sender: "slack", To: notify.Recipient{Owner: "platform", Address: "C0"}}
+
+// routes: an owner's channel is named as the owner; nobody's are the fallback's.
+func (w *world) routes(_, owner string) []notify.Route {
+	switch owner {
+	case "muted":
+		return nil
+	case "platform", "stray", "nobody":
+		return []notify.Route{platform}
+	}
+	return []notify.Route{{Sender: "slack", To: notify.Recipient{Owner: owner, Address: "C-" + owner}, Quiet: w.quiet, Else: &platform}}
+}
+
+func (w *world) deliverer(me string, leased bool) *notify.Deliverer {
+	return &notify.Deliverer{
+		Store: w.store, Senders: []notify.Sender{w.slack}, Routes: w.routes, Cluster: "test", Me: me, Leased: leased,
+		RemindAfter: 24 * time.Hour, Clock: func() time.Time { return w.now },
+	}
+}
+
+// deliver tells what is due, a minute later.
+func (w *world) deliver(t *testing.T) []audit.Delivery {
+	t.Helper()
+	w.now = w.now.Add(time.Minute)
+	stored, _, _ := w.store.Load(t.Context())
+	return w.deliverer("me", true).Deliver(t.Context(), stored)
+}
+
+// finding stores a finding of owners of which something is due.
+func (w *world) finding(t *testing.T, name string, due audit.Event, owners ...string) {
+	t.Helper()
+	r := audit.Record{Finding: audit.Finding{
+		ID: name, Rule: "probe", Subject: rules.Subject{Kind: "Host", Name: name}, Severity: rules.High, State: audit.Open, Owners: owners,
+	}}
+	for _, o := range owners {
+		r.SetTold(audit.Told{Sender: "slack", Owner: o, Due: due})
+	}
+	if _, err := w.store.Create(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// resolve makes a stored finding one that is resolved, of which that is due.
+func (w *world) resolve(t *testing.T, name string) {
+	t.Helper()
+	s := w.store.held[name]
+	s.State = audit.Resolved
+	for _, m := range s.Told {
+		m.Due = audit.EventResolved
+		s.SetTold(m)
+	}
+	if _, err := w.store.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heard returns what arrived since it was asked last.
+func (w *world) heard() []string {
+	told := w.slack.told
+	w.slack.told, w.slack.where = nil, nil
+	slices.Sort(told)
+	return told
+}
+
+func (w *world) expect(t *testing.T, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, w.heard()); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+func results(all []audit.Delivery) []string {
+	var out []string
+	for _, d := range all {
+		out = append(out, fmt.Sprintf("%s %s %s", d.Owner, d.Result, d.Reason))
+	}
+	return out
+}
+
+func TestEachIsToldOnce(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left", "right")
+	w.finding(t, "b", audit.EventOpened, "left")
+	w.finding(t, "c", audit.EventOpened, "muted")
+	if diff := cmp.Diff([]string{"left sent ", "right sent "}, results(w.deliver(t))); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	w.expect(t, "left a details", "left a opened", "left b details", "left b opened", "right a details", "right a opened")
+	writes := w.store.writes
+	w.deliver(t)
+	w.expect(t)
+	if w.store.writes != writes {
+		t.Error("there was nothing to tell, and something was written")
+	}
+	w.resolve(t, "a")
+	w.deliver(t)
+	where := slices.Clone(w.slack.where)
+	w.expect(t, "left a resolved", "right a resolved")
+	slices.Sort(where)
+	place := w.store.held["a"].Told[0].Place
+	if place.Channel != "C-left" || place.Message == "" || where[0] != "C-left/"+place.Message {
+		t.Errorf("the end was told at %v, the beginning at %v", where, place)
+	}
+}
+
+func TestUnknownOwnersShareOneDigest(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "nobody", "stray")
+	w.finding(t, "b", audit.EventOpened, "platform")
+	if diff := cmp.Diff([]string{"platform sent "}, results(w.deliver(t))); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	w.expect(t, "nobody a details", "nobody a opened", "platform b details", "platform b opened", "stray a details", "stray a opened")
+	if w.slack.sent != 2 {
+		t.Errorf("%d messages were sent", w.slack.sent)
+	}
+}
+
+func TestWhatCannotBeSentNowIsSentLater(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	w.finding(t, "b", audit.EventOpened, "right")
+	w.slack.refuse = func(to notify.Recipient) error {
+		if to.Owner == "left" {
+			return errors.New("down")
+		}
+		return nil
+	}
+	if diff := cmp.Diff([]string{"left failed down", "right sent "}, results(w.deliver(t))); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	w.expect(t, "right b details", "right b opened")
+	w.resolve(t, "a")
+	w.slack.refuse = nil
+	w.deliver(t)
+	w.expect(t, "left a resolved")
+}
+
+func TestDetailsThatFailAreSentAloneLater(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	w.slack.refuse = func(notify.Recipient) error {
+		if w.slack.sent > 0 {
+			return errors.New("down")
+		}
+		return nil
+	}
+	w.deliver(t)
+	w.expect(t, "left a opened")
+	w.slack.refuse = nil
+	w.deliver(t)
+	if diff := cmp.Diff([]string{"C-left/1"}, w.slack.where); diff != "" {
+		t.Errorf("where (-want +got):\n%s", diff)
+	}
+	w.expect(t, "left a details")
+}
+
+func TestWhatIsRefusedGoesToTheFallback(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	w.slack.refuse = func(to notify.Recipient) error {
+		if to.Owner == "left" {
+			return notify.Refused("channel_not_found")
+		}
+		return nil
+	}
+	want := []string{"left refused channel_not_found", "platform sent "}
+	if diff := cmp.Diff(want, results(w.deliver(t))); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	w.expect(t, "left a details", "left a opened")
+	m := w.store.held["a"].Told[0]
+	if m.Error == "" || m.Place.Channel != "C0" || m.Taken.By != "" {
+		t.Errorf("stored: %+v", m)
+	}
+	w.slack.refuse = nil
+	w.resolve(t, "a")
+	w.deliver(t)
+	w.expect(t, "left a resolved")
+	if m := w.store.held["a"].Told[0]; m.Error != "" {
+		t.Errorf("it is accepted and still called %q", m.Error)
+	}
+}
+
+func TestWhatEverybodyRefusesIsTriedHourly(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	tries := 0
+	w.slack.refuse = func(notify.Recipient) error {
+		tries++
+		return notify.Refused("invalid_auth")
+	}
+	w.deliver(t)
+	writes := w.store.writes
+	for range 30 {
+		if got := results(w.deliver(t)); len(got) != 1 || got[0] != "left refused invalid_auth" {
+			t.Fatalf("deliveries: %v", got)
+		}
+	}
+	if tries != 2 || w.store.writes != writes {
+		t.Errorf("%d tries, and %d writes after the first", tries, w.store.writes-writes)
+	}
+	w.now = w.now.Add(time.Hour)
+	w.slack.refuse = nil
+	w.deliver(t)
+	w.expect(t, "left a details", "left a opened")
+}
+
+func TestQuietHoursHoldWhatIsDue(t *testing.T) {
+	w := newWorld()
+	w.quiet = true
+	w.finding(t, "a", audit.EventOpened, "left")
+	if diff := cmp.Diff([]string{"left held quiet hours"}, results(w.deliver(t))); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	w.expect(t)
+	w.quiet = false
+	w.deliver(t)
+	w.expect(t, "left a details", "left a opened")
+}
+
+func TestReminders(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	w.deliver(t)
+	w.now = w.now.Add(12 * time.Hour)
+	w.finding(t, "b", audit.EventOpened, "left")
+	w.deliver(t)
+	w.heard()
+	w.now = w.now.Add(11 * time.Hour)
+	w.deliver(t)
+	w.expect(t)
+	w.now = w.now.Add(time.Hour)
+	w.deliver(t)
+	w.expect(t, "left a reminder", "left b reminder")
+	w.now = w.now.Add(23 * time.Hour)
+	w.deliver(t)
+	w.expect(t)
+	w.resolve(t, "a")
+	w.now = w.now.Add(time.Hour)
+	w.deliver(t)
+	w.expect(t, "left a resolved", "left b reminder")
+}
+
+func TestReleasedOwnersAreForgotten(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	w.deliver(t)
+	s := w.store.held["a"]
+	s.Owners = []string{"right"}
+	m := s.Told[0]
+	m.Due = audit.EventReleased
+	s.SetTold(m)
+	w.store.held["a"] = s
+	w.heard()
+	w.deliver(t)
+	w.expect(t, "left a released")
+	if told := w.store.held["a"].Told; len(told) != 0 {
+		t.Errorf("kept: %+v", told)
+	}
+}

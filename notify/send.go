@@ -1,0 +1,144 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/eventuallytrue/audit/audit"
+)
+
+// digest makes the digest of some items.
+func (v *delivery) digest(route Route, items []Item, instead string) Digest {
+	dg := Digest{
+		Cluster: v.Cluster, To: route.To, Instead: instead, Items: items, Open: v.group.open,
+		Earlier: map[audit.Place][]Item{}, Now: v.Clock(),
+	}
+	for _, it := range items {
+		if it.Place == (audit.Place{}) || dg.Earlier[it.Place] != nil {
+			continue
+		}
+		for _, id := range v.places[placeKey{v.group.sender, it.Place}] {
+			rec := v.ledger.record(id)
+			dg.Earlier[it.Place] = append(dg.Earlier[it.Place], Item{Record: rec, Place: it.Place})
+		}
+		sortItems(dg.Earlier[it.Place])
+	}
+	return dg
+}
+
+// placeKey is a message as a sender knows it.
+type placeKey struct {
+	sender string
+	place  audit.Place
+}
+
+// byPlace returns the IDs of the findings that each message told the opening of.
+func byPlace(stored []audit.Stored) map[placeKey][]string {
+	out := map[placeKey][]string{}
+	for _, s := range stored {
+		for _, m := range s.Told {
+			if m.Place == (audit.Place{}) {
+				continue
+			}
+			key := placeKey{m.Sender, m.Place}
+			if ids := out[key]; len(ids) == 0 || ids[len(ids)-1] != s.ID {
+				out[key] = append(ids, s.ID)
+			}
+		}
+	}
+	return out
+}
+
+// send sends the messages of a digest one after the other, and stores after each
+// answer what was told by it. It returns what was not told, with the reason.
+func (v *delivery) send(ctx context.Context, route Route, items []Item, instead string) (left []Item, err error) {
+	sender := v.sender(route.Sender)
+	if sender == nil {
+		return items, errors.New("there is no sender " + route.Sender)
+	}
+	plan := sender.Plan(v.digest(route, items, instead))
+	places := make([]audit.Place, len(plan))
+	left = slices.Clone(items)
+	for i, m := range plan {
+		if err := context.Cause(ctx); err != nil {
+			return left, err
+		}
+		beneath := m.Thread
+		if m.Beneath != NotBeneath {
+			beneath = places[m.Beneath]
+		}
+		if places[i], err = sender.Send(ctx, route.To, m, beneath); err != nil && !m.Minor {
+			return left, err
+		}
+		if err != nil {
+			err = nil
+			continue
+		}
+		if left, err = v.mark(ctx, left, m, places[i]); err != nil {
+			return left, err
+		}
+	}
+	if len(left) > 0 {
+		return left, errors.New("no message told of " + left[0].Record.ID)
+	}
+	return nil, nil
+}
+
+// mark stores what a message told, and returns what is left to be told. It does so
+// even if everything else was ended after the answer: what is told and not marked
+// is told again.
+func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.Place) ([]Item, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markFor)
+	defer cancel()
+	covered := map[itemKey]audit.Event{}
+	for _, c := range m.Covers {
+		covered[itemKey{c.ID, c.Event}] = c.Next
+	}
+	var told, rest []Item
+	for _, it := range left {
+		next, ok := covered[itemKey{it.Record.ID, it.Event}]
+		switch {
+		case !ok:
+			rest = append(rest, it)
+			continue
+		case next != "":
+			further := it
+			further.Event = next
+			if m.Opens {
+				further.Place = at
+			}
+			rest = append(rest, further)
+		}
+		told = append(told, it)
+	}
+	err := v.each(told, func(it Item) error {
+		return v.changeMarks(ctx, it, func(t *audit.Told) bool {
+			v.markOne(t, it, covered[itemKey{it.Record.ID, it.Event}])
+			if m.Opens {
+				t.Place = at
+			}
+			return true
+		})
+	})
+	return rest, err
+}
+
+type itemKey struct {
+	id    string
+	event audit.Event
+}
+
+// markOne marks what one owner was told. What became due since then stays due.
+func (v *delivery) markOne(t *audit.Told, it Item, next audit.Event) {
+	t.At, t.Error = v.Clock(), it.refused
+	if it.Event != audit.EventReminder && it.Event != audit.EventDetails {
+		t.Last = it.Event
+	}
+	if t.Due == it.Event || t.Due == "" {
+		t.Due = next
+	}
+	if next == "" {
+		t.Taken = audit.Taken{}
+	}
+}

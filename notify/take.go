@@ -1,0 +1,125 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/eventuallytrue/audit/audit"
+)
+
+// take claims items before they are told, so that no other publisher tells them as
+// well, and returns those that are this one's, as they are stored now.
+func (v *delivery) take(ctx context.Context, items []Item) ([]Item, error) {
+	var mu sync.Mutex
+	var mine []Item
+	err := v.each(items, func(it Item) error {
+		var owners []string
+		err := v.changeMarks(ctx, it, func(t *audit.Told) bool {
+			if !v.mayTake(*t, it) {
+				return false
+			}
+			t.Taken = audit.Taken{By: v.Me, At: v.Clock(), Leased: v.Leased}
+			owners = append(owners, t.Owner)
+			return true
+		}, func() { owners = nil })
+		if errors.Is(err, audit.ErrNotStored) {
+			return nil // it is gone, and there is nothing to tell of it
+		}
+		if err != nil || len(owners) == 0 {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		it.Owners, it.Record = owners, v.ledger.record(it.Record.ID)
+		mine = append(mine, it)
+		return nil
+	})
+	if err != nil {
+		v.release(ctx, mine, "")
+		return nil, err
+	}
+	sortItems(mine)
+	return mine, nil
+}
+
+// mayTake reports whether an item is still to be told and nobody else is at it.
+// Whoever had the Lease that this publisher has now is not at it any more.
+func (v *delivery) mayTake(t audit.Told, it Item) bool {
+	if it.Event == audit.EventReminder {
+		if t.Due != "" || !t.Knows() || !t.At.Equal(it.at) && v.Clock().Sub(t.At) < v.RemindAfter {
+			return false
+		}
+	} else if t.Due != it.Event {
+		return false
+	}
+	if t.Taken.By == "" || t.Taken.By == v.Me || t.Taken.Leased && v.Leased {
+		return true
+	}
+	return v.Clock().Sub(t.Taken.At).Abs() >= takenFor
+}
+
+// release lets go of items that were not told. Where they were refused, the time
+// is kept: they are not tried again at once.
+func (v *delivery) release(ctx context.Context, items []Item, refused string) {
+	// What cannot be let go of is taken for a while, and then let go of by itself.
+	_ = v.each(items, func(it Item) error {
+		return v.changeMarks(ctx, it, func(t *audit.Told) bool {
+			if t.Taken.By != v.Me {
+				return false
+			}
+			t.Taken = audit.Taken{}
+			if refused != "" {
+				t.Taken.At, t.Error = v.Clock(), refused
+			}
+			return true
+		})
+	})
+}
+
+// changeMarks stores a change of what the owners of an item were told. The function
+// is asked for each of them, and may be asked again for all, after begin.
+func (v *delivery) changeMarks(ctx context.Context, it Item, f func(*audit.Told) bool, begin ...func()) error {
+	return v.ledger.change(ctx, it.Record.ID, func(r *audit.Record) bool {
+		for _, b := range begin {
+			b()
+		}
+		changed := false
+		for _, t := range slices.Clone(r.Told) {
+			if t.Sender != v.group.sender || !slices.Contains(it.Owners, t.Owner) || !f(&t) {
+				continue
+			}
+			changed = true
+			if t.Last == audit.EventReleased && t.Due == "" {
+				// They know now that it is not theirs: there is no more to it.
+				r.Told = slices.DeleteFunc(slices.Clone(r.Told), func(o audit.Told) bool {
+					return o.Sender == t.Sender && o.Owner == t.Owner
+				})
+				continue
+			}
+			r.SetTold(t)
+		}
+		return changed
+	})
+}
+
+// each calls a function for every item, several at a time, and returns the first
+// error.
+func (v *delivery) each(items []Item, f func(Item) error) error {
+	var first error
+	var once sync.Once
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, writesAtOnce)
+	for _, it := range items {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			if err := f(it); err != nil {
+				once.Do(func() { first = err })
+			}
+		})
+	}
+	wait.Wait()
+	return first
+}
