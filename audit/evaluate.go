@@ -20,6 +20,7 @@ type Evaluation struct {
 	Findings   []Finding
 	Advisories []Advisory
 	Isolation  []rules.Isolation
+	Ownership  []NamespaceOwner
 	Exceptions []ExceptionUse
 	// Excepted are the findings that exceptions hide.
 	Excepted []Finding
@@ -85,6 +86,8 @@ func EvaluateAfter(p *Previous, snap *snapshot.Snapshot, set []*rules.Rule, c *c
 	}
 	ev.Exceptions = e.exceptions()
 	ev.Advisories = append(ev.Advisories, exceptionAdvisories(ev.Exceptions, ev.Rules)...)
+	ev.Ownership = e.owners.all()
+	ev.Advisories = append(ev.Advisories, channelAdvisories(ev.Ownership, c)...)
 	ev.sort()
 	return ev
 }
@@ -170,22 +173,11 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 	}
 }
 
-// names returns who is told, sorted. What nobody is known to own goes to the
-// fallback owner; without one the namespace stands for its owner, or the cluster
-// for that of an object in none.
+// names returns who is told, sorted.
 func (e *evaluator) names(owners []rules.Owner) []string {
 	out := []string{}
 	for _, o := range owners {
-		switch {
-		case o.Known():
-			out = append(out, o.Name)
-		case e.config.Owners.Fallback != "":
-			out = append(out, e.config.Owners.Fallback)
-		case o.Namespace == "":
-			out = append(out, "cluster")
-		default:
-			out = append(out, "namespace "+o.Namespace)
-		}
+		out = append(out, e.owners.told(o))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

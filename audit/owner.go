@@ -26,6 +26,7 @@ type namespaceOwner struct {
 	owner    rules.Owner
 	registry bool
 	shared   bool
+	channel  string // as the Namespace names it
 }
 
 func newOwners(c *config.Config, s *snapshot.Snapshot) *owners {
@@ -83,7 +84,7 @@ func (o *owners) decide(name string) namespaceOwner {
 	var labels snapshot.Labels
 	ns := o.snap.Namespace(name)
 	if ns != nil {
-		labels = ns.Labels
+		labels, n.channel = ns.Labels, ns.Channel
 	}
 	label, _ := labels.Get(sharedLabel)
 	n.shared = label == "true" || o.config.Owners.Shared(name)
@@ -95,6 +96,21 @@ func (o *owners) decide(name string) namespaceOwner {
 		n.owner.Name, n.owner.Source = ns.Owner.Value, sourceOf(ns.Owner, "the Namespace")
 	}
 	return n
+}
+
+// told returns who is told of what an owner has. What nobody is known to own goes
+// to the fallback owner; without one the namespace stands for its owner, or the
+// cluster for that of an object in none.
+func (o *owners) told(owner rules.Owner) string {
+	switch {
+	case owner.Known():
+		return owner.Name
+	case o.config.Owners.Fallback != "":
+		return o.config.Owners.Fallback
+	case owner.Namespace == "":
+		return "cluster"
+	}
+	return "namespace " + owner.Namespace
 }
 
 func sourceOf(key snapshot.OwnerKey, where string) string {

@@ -25,6 +25,9 @@ type Result struct {
 	Findings   []Finding       // by severity (highest first), rule, subject
 	Advisories []Advisory      // by rule, subject, message
 	Isolation  []rules.Isolation
+	// Ownership says who owns each of Namespaces. Filter leaves it whole, since
+	// what concerns one namespace may be told to the owner of another.
+	Ownership []NamespaceOwner
 }
 
 // Complete reports whether everything was read and every rule ran. What an

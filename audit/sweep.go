@@ -48,6 +48,7 @@ func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *c
 		Findings:   s.evaluation.Findings,
 		Advisories: s.evaluation.Advisories,
 		Isolation:  s.evaluation.Isolation,
+		Ownership:  s.evaluation.Ownership,
 	}, s, nil
 }
 

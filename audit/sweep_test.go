@@ -90,6 +90,7 @@ func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
 		}},
 		Advisories: []audit.Advisory{{Rule: "probe", Subject: subject, Owners: []string{}, Message: "look"}},
 		Isolation:  []rules.Isolation{{Namespace: "shop"}},
+		Ownership:  []audit.NamespaceOwner{{Namespace: "shop", Owner: "namespace shop", By: audit.ByNothing}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)

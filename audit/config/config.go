@@ -27,17 +27,11 @@ type Config struct {
 	Findings    Findings     `yaml:"findings"`
 	Limits      Limits       `yaml:"limits"`
 	Slack       Slack        `yaml:"slack"`
-	Pushgateway Pushgateway  `yaml:"pushgateway"`
-}
-
-// Slack says how to talk to Slack. Whom to talk to stands with each team.
-type Slack struct {
-	// TokenFile is the path of the file that holds the bot token, empty where
-	// Slack is not used. The token itself never stands in the config.
-	TokenFile string `yaml:"tokenFile"`
-	// RemindAfter is how long an owner hears nothing of a finding that stays
-	// open; 24 hours by default.
-	RemindAfter Duration `yaml:"remindAfter"`
+	Webhook     Webhook      `yaml:"webhook"`
+	// Events records what becomes of a finding as Events of Kubernetes on its
+	// objects as well.
+	Events      bool        `yaml:"events"`
+	Pushgateway Pushgateway `yaml:"pushgateway"`
 }
 
 // Pushgateway says where metrics are pushed to.

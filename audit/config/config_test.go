@@ -76,7 +76,8 @@ func design() config.Config {
 	}
 }
 
-func everything() config.Config {
+func everything(t *testing.T) config.Config {
+	t.Helper()
 	yes, no := true, false
 	return config.Config{
 		Cluster: "prod: eu",
@@ -89,11 +90,14 @@ func everything() config.Config {
 					Name:              "Team B",
 					NamespaceSelector: config.Selector{MatchLabels: map[string]string{"tenant": "b", "example.com/stage": ""}},
 					Slack:             config.TeamSlack{Channel: "G01", Mention: "<!here>"},
+					QuietHours:        config.QuietHours{From: 22 * 60, To: 7 * 60, TimeZone: zone(t, "Europe/Berlin")},
 				},
 				{
 					Name:       "12",
 					Namespaces: []config.Glob{"12", "*"},
-					Slack:      config.TeamSlack{Channel: "D0ABC", Mention: "<@W012>"},
+					Slack:      config.TeamSlack{WebhookFile: "hooks/12", Mention: "<@W012>"},
+					QuietHours: config.QuietHours{To: 6*60 + 30},
+					ReportOnly: true,
 				},
 				{Name: "named-by-keys-only"},
 			},
@@ -105,7 +109,7 @@ func everything() config.Config {
 				Directions:       []config.Direction{1},
 				ExemptNamespaces: []config.Glob{},
 			},
-			"owner-known": {Enabled: &yes, ExemptNamespaces: []config.Glob{"kube-*"}},
+			"owner-known": {Enabled: &yes, ExemptNamespaces: []config.Glob{"kube-*"}, ReportOnly: true},
 		},
 		Exceptions: []config.Exception{
 			{
@@ -113,19 +117,27 @@ func everything() config.Config {
 				Subject: config.Subject{Kind: "Host", Name: "*.example.com"},
 				Reason:  "Two teams move this host together.\n",
 				Expires: config.Expiry{End: time.Date(2027, 1, 31, 16, 0, 0, 0, time.UTC)},
-				At:      config.Position{File: "everything.yaml", Line: 28, Path: "exceptions[0]"},
+				At:      config.Position{File: "everything.yaml", Line: 31, Path: "exceptions[0]"},
 			},
 			{
 				Rule:    "default-deny-present",
 				Subject: config.Subject{Kind: "Namespace", Name: "legacy", Detail: "Egress"},
 				Reason:  "no egress policy yet",
 				Expires: config.Expiry{End: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC)},
-				At:      config.Position{File: "everything.yaml", Line: 34, Path: "exceptions[1]"},
+				At:      config.Position{File: "everything.yaml", Line: 37, Path: "exceptions[1]"},
 			},
 		},
-		Findings:    config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
-		Limits:      config.Limits{NewFindings: 500},
-		Slack:       config.Slack{TokenFile: "token", RemindAfter: config.Duration(90 * time.Minute)},
+		Findings: config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
+		Limits:   config.Limits{NewFindings: 500},
+		Slack: config.Slack{
+			TokenFile: "token", RemindAfter: config.Duration(90 * time.Minute),
+			ChannelFrom: config.ChannelFrom{
+				NamespaceAnnotation: "example.com/channel",
+				Allow:               []config.ChannelGlob{"team-*", "C0*", "日本_?"},
+			},
+		},
+		Webhook:     config.Webhook{URL: "https://tickets.example.com/audit", SecretFile: "keys/webhook"},
+		Events:      true,
 		Pushgateway: config.Pushgateway{URL: "https://push.example.com:443/base"},
 	}
 }
@@ -135,7 +147,7 @@ func TestParseGood(t *testing.T) {
 	emptySections.Rules = map[string]config.Rule{"owner-known": {}}
 	want := map[string]config.Config{
 		"design.yaml":         design(),
-		"everything.yaml":     everything(),
+		"everything.yaml":     everything(t),
 		"empty.yaml":          config.Default(),
 		"only-comments.yaml":  config.Default(),
 		"empty-sections.yaml": emptySections,

@@ -54,6 +54,18 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		c.Expired(now)
+		for i := range c.Owners.Teams {
+			q := c.Owners.Teams[i].QuietHours
+			if end := q.End(now); q.Quiet(now) && (!end.After(now) || q.Quiet(end)) {
+				t.Errorf("quiet hours %+v of %s end %s", q, now, end)
+			}
+		}
+		if from := c.Slack.ChannelFrom; (from.NamespaceAnnotation == "") != (len(from.Allow) == 0) {
+			t.Errorf("half of a channel's source was taken: %+v", from)
+		}
+		if (c.Webhook.URL == "") != (c.Webhook.SecretFile == "") {
+			t.Errorf("half of a webhook was taken: %+v", c.Webhook)
+		}
 		for _, r := range ruleSet() {
 			c.Settings(r).Exempt("a")
 			for i := range c.Exceptions {

@@ -29,13 +29,21 @@ type Team struct {
 	Namespaces        []Glob    `yaml:"namespaces"`
 	NamespaceSelector Selector  `yaml:"namespaceSelector"`
 	Slack             TeamSlack `yaml:"slack"`
+	// QuietHours are when the team is sent nothing.
+	QuietHours QuietHours `yaml:"quietHours"`
+	// ReportOnly tells the team nothing: its findings are stored and counted.
+	ReportOnly bool `yaml:"reportOnly"`
 }
 
 // TeamSlack says where in Slack a team is told. It comes from the config alone,
-// never from the cluster, so that nobody can make the tool call somebody else.
+// never from an object, so that nobody can make the tool call somebody else.
 type TeamSlack struct {
-	Channel Channel `yaml:"channel"` // empty: the team has none
-	Mention Mention `yaml:"mention"` // empty: nobody is called
+	// Channel is written to with the bot token. WebhookFile is the path of a file
+	// that holds the URL of an incoming webhook, which needs no token and takes
+	// no threads. One of them is empty, and a team that has none both.
+	Channel     Channel `yaml:"channel"`
+	WebhookFile string  `yaml:"webhookFile"`
+	Mention     Mention `yaml:"mention"` // empty: nobody is called
 }
 
 // Selector selects Namespaces by labels, which tenants cannot set on their own

@@ -19,6 +19,9 @@ type Rule struct {
 	// them. A list in the file replaces the default and adds nothing to it.
 	Directions       []Direction `yaml:"directions"`
 	ExemptNamespaces []Glob      `yaml:"exemptNamespaces"` // empty but not nil: none
+	// ReportOnly tells nobody: findings are stored and counted. It is how a new
+	// rule is rolled out.
+	ReportOnly bool `yaml:"reportOnly"`
 }
 
 // Settings are what a rule is run with: what the file says over the defaults.
@@ -32,13 +35,14 @@ type Settings struct {
 	// ExemptNamespaces are empty for a rule that does not take them. Default:
 	// the namespaces of Kubernetes itself.
 	ExemptNamespaces []Glob
+	ReportOnly       bool // nobody is told; default false
 }
 
 // Settings returns what a rule is run with. Which defaults a rule has depends
 // on the settings it takes, never on its name.
 func (c *Config) Settings(r *rules.Rule) Settings {
 	said := c.Rules[r.Name]
-	s := Settings{Enabled: said.Enabled == nil || *said.Enabled, Severity: r.Severity, Hold: said.For}
+	s := Settings{Enabled: said.Enabled == nil || *said.Enabled, Severity: r.Severity, Hold: said.For, ReportOnly: said.ReportOnly}
 	if said.Severity != 0 {
 		s.Severity = rules.Severity(said.Severity)
 	}

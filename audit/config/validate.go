@@ -26,12 +26,8 @@ func validate(c *Config, set []*rules.Rule, d *decoder) {
 		v.exception(index("exceptions", i), &c.Exceptions[i])
 	}
 	v.hostSources()
-	switch file := c.Slack.TokenFile; {
-	case v.given("slack", "tokenFile") && strings.TrimSpace(file) == "":
-		v.add("slack", "tokenFile", "is empty: leave the key out where there is none")
-	case holdsSecret(file):
-		v.add("slack", "tokenFile", "looks like a token: write the token to a file and name the file here")
-	}
+	v.slack()
+	v.webhook()
 }
 
 // add records a mistake with a key of a section, in the line of the key or, if
@@ -80,4 +76,15 @@ func (v *validator) missing(section, key string, given bool, why string) {
 		word = "is empty"
 	}
 	v.add(section, key, "%s: %s", word, why)
+}
+
+// file checks the path of a file that holds a secret, which people like to write
+// in place of the path. The word says what the secret is.
+func (v *validator) file(section, key, path, secret string) {
+	switch {
+	case v.given(section, key) && strings.TrimSpace(path) == "":
+		v.add(section, key, "is empty: leave the key out where there is none")
+	case holdsSecret(path):
+		v.add(section, key, "looks like a %[1]s: write the %[1]s to a file and name the file here", secret)
+	}
 }

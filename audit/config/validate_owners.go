@@ -53,4 +53,6 @@ func (v *validator) team(path string, t *Team) {
 			v.add(section, key, "%s", err)
 		}
 	}
+	v.teamSlack(join(path, "slack"), &t.Slack)
+	v.quietHours(path, t.QuietHours)
 }

@@ -50,6 +50,9 @@ func TestValuesTaken(t *testing.T) {
 		{new(config.URL), []string{"http://pushgateway:9091", "https://[::1]:443/base/", "HTTP://h"}},
 		{new(config.Severity), []string{"low", "medium", "high"}},
 		{new(config.Direction), []string{"Ingress", "Egress"}},
+		{new(config.TimeOfDay), []string{"00:00", "07:00", "23:59"}},
+		{new(config.TimeZone), []string{"UTC", "Europe/Berlin", "Asia/Kathmandu"}},
+		{new(config.ChannelGlob), []string{"team-*", "team_a", "*", "C0123", "C0*", "[tT]eam", "チーム-*"}},
 	} {
 		for _, text := range c.text {
 			if err := c.into.UnmarshalText([]byte(text)); err != nil {

@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -13,7 +15,26 @@ func (in *Ingester) Namespace(o *corev1.Namespace) snapshot.Namespace {
 		Meta:        in.meta("", "Namespace", &o.ObjectMeta),
 		Labels:      in.labelSet(o.Labels),
 		Terminating: o.DeletionTimestamp != nil || o.Status.Phase == corev1.NamespaceTerminating,
+		Channel:     in.channelOf(o),
 	}
+}
+
+// longestChannel is more than the name of a channel has bytes. An annotation can
+// be three thousand times as long.
+const longestChannel = 400
+
+// channelOf returns what a Namespace says of its owner's channel. What is too long
+// for a name is cut, and stays too long for one.
+func (in *Ingester) channelOf(o *corev1.Namespace) string {
+	if in.channel == "" {
+		return ""
+	}
+	channel := strings.TrimSpace(o.Annotations[in.channel])
+	if len(channel) > longestChannel {
+		channel = strings.ToValidUTF8(channel[:longestChannel], "")
+	}
+	// A copy, so that the annotation itself is not kept.
+	return strings.Clone(channel)
 }
 
 // Pod returns the fact of a Pod. A pod that is only being deleted still has its

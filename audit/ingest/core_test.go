@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,6 +48,22 @@ func TestNamespace(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) { same(t, c.want, newIngester().Namespace(&c.object)) })
+	}
+}
+
+func TestNamespaceKeepsOneAnnotation(t *testing.T) {
+	for _, c := range []struct{ says, key, value, want string }{
+		{"the one that may name a channel, trimmed", "example.com/channel", " team-a\n", "team-a"},
+		{"none where none may", "", "team-a", ""},
+		{"not another one", "example.com/other", "team-a", ""},
+		{"of one that is far too long no more than shows it", "example.com/channel", strings.Repeat("\u00e9", 1000), strings.Repeat("\u00e9", 200)},
+		{"of one that is cut within a letter no half of it", "example.com/channel", "a" + strings.Repeat("\u00e9", 1000), "a" + strings.Repeat("\u00e9", 199)},
+	} {
+		o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: "shop", Annotations: map[string]string{"example.com/channel": c.value, "note": "long"},
+		}}
+		want := snapshot.Namespace{Meta: snapshot.Meta{Kind: "Namespace", Name: "shop"}, Channel: c.want}
+		t.Run(c.says, func(t *testing.T) { same(t, want, newIngester().KeepChannel(c.key).Namespace(o)) })
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 // label sets that come again and again in order to keep them once.
 type Ingester struct {
 	ownerKeys []string
+	channel   string
 	strings   map[string]string
 	labels    map[string]snapshot.Labels
 }
@@ -31,6 +32,13 @@ func New(ownerKeys []string) *Ingester {
 		strings:   map[string]string{},
 		labels:    map[string]snapshot.Labels{},
 	}
+}
+
+// KeepChannel lets the Ingester keep the annotation of Namespaces that has a key,
+// as their Channel, and returns it. An empty key keeps none.
+func (in *Ingester) KeepChannel(key string) *Ingester {
+	in.channel = key
+	return in
 }
 
 // meta returns what is known of every object. The kind is given, since the

@@ -67,7 +67,7 @@ func (e *objectError) Unwrap() error { return e.err }
 
 // readCustom reads a custom kind in the version that is served.
 func (s *Source) readCustom(ctx context.Context, c *ingest.Custom, version string) outcome {
-	in := ingest.New(s.opts.OwnerKeys)
+	in := s.ingester()
 	return s.readRaw(ctx, c.Kind, version, func(item json.RawMessage, f *snapshot.Facts) error {
 		return c.Take(in, item, f)
 	})

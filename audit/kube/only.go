@@ -13,7 +13,7 @@ import (
 // are not there are no failure.
 func (s *Source) readOnly(ctx context.Context, c *ingest.Custom, version string) outcome {
 	var facts snapshot.Facts
-	in := ingest.New(s.opts.OwnerKeys)
+	in := s.ingester()
 	read := snapshot.Read{Kind: c.Kind, Version: version, Status: snapshot.Listed}
 	for _, name := range c.Only {
 		var body []byte

@@ -5,7 +5,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -23,7 +22,7 @@ func (s *Source) readKind(ctx context.Context, kind snapshot.Kind) outcome {
 	if !ok {
 		return outcome{read: s.failed(kind, noReader)}
 	}
-	facts, items, err := s.all(ctx, res.open(s.client, ingest.New(s.opts.OwnerKeys)))
+	facts, items, err := s.all(ctx, res.open(s.client, s.ingester()))
 	if apierrors.IsNotFound(err) {
 		return outcome{read: s.notFound(ctx, res)}
 	}

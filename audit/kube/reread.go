@@ -47,7 +47,7 @@ func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func
 
 // readPart lists a part, and reports whether it was read completely.
 func (s *Source) readPart(ctx context.Context, p snapshot.Part, version string) (snapshot.Facts, bool) {
-	in := ingest.New(s.opts.OwnerKeys)
+	in := s.ingester()
 	var f fetch
 	if res, ok := s.resources[p.Kind]; ok {
 		f = res.open(s.client, in)

@@ -24,6 +24,9 @@ type Options struct {
 	UserAgent string
 	// OwnerKeys are the label and annotation keys that name an owner.
 	OwnerKeys []string
+	// ChannelAnnotation is the annotation of Namespaces that may name the channel
+	// of their owner; none where it is empty.
+	ChannelAnnotation string
 	// HostSources are the kinds that snapshot.HostSources stands for.
 	HostSources []hostsource.Source
 	// PageSize is the number of objects asked for at once; 500 by default.
@@ -88,6 +91,11 @@ func NewSource(cfg *rest.Config, opts Options) (*Source, error) {
 		source.hosts[opts.HostSources[i].Kind] = &opts.HostSources[i]
 	}
 	return source, nil
+}
+
+// ingester returns what makes facts, for one reader.
+func (s *Source) ingester() *ingest.Ingester {
+	return ingest.New(s.opts.OwnerKeys).KeepChannel(s.opts.ChannelAnnotation)
 }
 
 // Read lists the given kinds side by side. A deadline of the context leaves

@@ -101,6 +101,25 @@ func TestKindThatIsNotServedIsAbsent(t *testing.T) {
 	}
 }
 
+func TestNamespacesKeepTheAnnotationOfTheirChannel(t *testing.T) {
+	list := ok(`{"kind":"NamespaceList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[
+		{"metadata":{"name":"a","annotations":{"example.com/channel":"team-a","note":"x"}}}]}`)
+	source := newSource(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { list(w, r, nil) })),
+		kube.Options{ChannelAnnotation: "example.com/channel"})
+	s := read(t, source, []snapshot.Kind{snapshot.Namespaces})
+	if ns := s.Namespace("a"); ns == nil || ns.Channel != "team-a" {
+		t.Errorf("read as %+v, want channel team-a", ns)
+	}
+	var fresh snapshot.Builder
+	part := snapshot.Part{Kind: snapshot.Namespaces, Namespace: "a"}
+	if _, err := source.Reread(t.Context(), []snapshot.Part{part}, s.Version, &fresh); err != nil {
+		t.Fatal(err)
+	}
+	if ns := fresh.Freeze().Namespace("a"); ns == nil || ns.Channel != "team-a" {
+		t.Errorf("read again as %+v, want channel team-a", ns)
+	}
+}
+
 func TestServerWithoutNamespacesIsNoCluster(t *testing.T) {
 	source := newSource(t, serve(t, http.NotFoundHandler()), kube.Options{})
 	kinds := []snapshot.Kind{snapshot.Namespaces, snapshot.Pods, snapshot.Ingresses}

@@ -22,6 +22,9 @@ type Source struct {
 	Stdin io.Reader
 	// OwnerKeys are the keys of labels and annotations that name an owner.
 	OwnerKeys []string
+	// ChannelAnnotation is the annotation of Namespaces that may name the channel
+	// of their owner; none where it is empty.
+	ChannelAnnotation string
 	// HostSources are the kinds that snapshot.HostSources stands for.
 	HostSources []hostsource.Source
 }
@@ -111,7 +114,7 @@ func (s *Source) reads(b *snapshot.Builder, kinds []snapshot.Kind, like snapshot
 // readAll reads every path. Only the end of the context is an error.
 func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, error) {
 	r := &reader{
-		ingester: ingest.New(s.OwnerKeys),
+		ingester: ingest.New(s.OwnerKeys).KeepChannel(s.ChannelAnnotation),
 		entries:  s.entries(ctx),
 		wanted:   map[snapshot.Kind]bool{},
 		items:    map[snapshot.Kind]int{},

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // quiet hours have time zones, and an image from scratch has none
 )
 
 func main() {

@@ -54,6 +54,7 @@ func (o *sweepOptions) openSource(flags *pflag.FlagSet) error {
 	o.source, err = kube.NewSource(cfg, kube.Options{
 		UserAgent: userAgent(),
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
+		ChannelAnnotation: o.config.Slack.ChannelFrom.NamespaceAnnotation,
 	})
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("find the cluster: %w", err)}
@@ -79,6 +80,7 @@ func (o *sweepOptions) openManifests(flags *pflag.FlagSet) error {
 	src := &manifests.Source{
 		Paths: slices.Clone(o.from), Stdin: o.in,
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
+		ChannelAnnotation: o.config.Slack.ChannelFrom.NamespaceAnnotation,
 	}
 	if err := src.Check(); err != nil {
 		return &exitError{exitUsage, err}

@@ -7,6 +7,9 @@ type Namespace struct {
 	Meta
 	Labels      Labels
 	Terminating bool // deleted, or in phase Terminating
+	// Channel is what the Namespace says of the channel in which its owner is to
+	// be told, where the config lets an annotation of it say that. It is a claim.
+	Channel string
 }
 
 // Ingress is the fact of an Ingress: what it claims, as it is written.

@@ -1,0 +1,89 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Slack says how to talk to Slack. Whom to talk to stands with each team.
+type Slack struct {
+	// TokenFile is the path of the file that holds the bot token. Where it is
+	// empty the environment variable AUDIT_SLACK_TOKEN may hold the token; the
+	// token itself never stands in the config.
+	TokenFile string `yaml:"tokenFile"`
+	// RemindAfter is how long an owner hears nothing of a finding that stays
+	// open; 24 hours by default.
+	RemindAfter Duration `yaml:"remindAfter"`
+	// ChannelFrom lets Namespaces name the channel of their owner.
+	ChannelFrom ChannelFrom `yaml:"channelFrom"`
+}
+
+// ChannelFrom lets an annotation of a Namespace name the channel in which its
+// owner is told. It is for platforms that provision their Namespaces themselves:
+// whoever can annotate a Namespace chooses among the allowed channels. The zero
+// value lets none.
+type ChannelFrom struct {
+	NamespaceAnnotation string `yaml:"namespaceAnnotation"`
+	// Allow are the channels that it may name. It never is empty where there is
+	// an annotation.
+	Allow []ChannelGlob `yaml:"allow"`
+}
+
+var (
+	// channelName is what Slack takes for the name of a channel, which knows no
+	// capitals.
+	channelName = regexp.MustCompile(`^[\p{Ll}\p{Lo}\p{Lm}\p{M}\p{Nd}_-]{1,80}$`)
+	idLetters   = regexp.MustCompile(`^[A-Z0-9]+$`)
+)
+
+// Channel returns the channel that the value of the annotation names, and
+// whether it may be used. The channel is an ID or a name without the # before
+// it. One that may not be used is any text, and is to be shown to people at most.
+func (c ChannelFrom) Channel(value string) (channel string, allowed bool) {
+	channel = strings.TrimPrefix(strings.TrimSpace(value), "#")
+	if !channelID.MatchString(channel) && !channelName.MatchString(channel) {
+		return channel, false
+	}
+	for _, glob := range c.Allow {
+		if glob.Match(channel) {
+			return channel, true
+		}
+	}
+	return channel, false
+}
+
+// ChannelGlob is a pattern for whole names or IDs of channels, which Glob says how
+// to read.
+type ChannelGlob string
+
+// UnmarshalText refuses a pattern that is malformed or that no channel can match.
+func (g *ChannelGlob) UnmarshalText(text []byte) error {
+	s := string(text)
+	if s == "" {
+		return fmt.Errorf("is empty: name a channel, or * for all")
+	}
+	if strings.HasPrefix(s, "#") {
+		return fmt.Errorf("%s begins with #: write the name of the channel without it", shown(s))
+	}
+	if _, err := path.Match(s, ""); err != nil {
+		return fmt.Errorf("%s is no glob: a bracket is open or empty, or a backslash stands last", shown(s))
+	}
+	// As with Glob, what has brackets in it is taken as it is.
+	if !strings.ContainsAny(s, `[\`) && !couldBeChannel(s) {
+		return fmt.Errorf("%s matches no channel: a name has small letters, digits, dashes and underscores, an ID capitals and digits (this is a glob: * is any text, ? one character)", shown(s))
+	}
+	*g = ChannelGlob(s)
+	return nil
+}
+
+// Match reports whether a channel matches the whole pattern.
+func (g ChannelGlob) Match(channel string) bool { return Glob(g).Match(channel) }
+
+// couldBeChannel reports whether all that a pattern has in it can be in a name, or
+// all of it in an ID.
+func couldBeChannel(glob string) bool {
+	literal := strings.NewReplacer("*", "", "?", "").Replace(glob)
+	return literal == "" || idLetters.MatchString(literal) || channelName.MatchString(literal)
+}
