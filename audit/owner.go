@@ -99,18 +99,29 @@ func (o *owners) decide(name string) namespaceOwner {
 }
 
 // told returns who is told of what an owner has. What nobody is known to own goes
-// to the fallback owner; without one the namespace stands for its owner, or the
-// cluster for that of an object in none.
+// to the fallback owner; without one, and where its Namespace names a channel that
+// may be used, the namespace stands for its owner, or the cluster for that of an
+// object in none.
 func (o *owners) told(owner rules.Owner) string {
 	switch {
 	case owner.Known():
 		return owner.Name
-	case o.config.Owners.Fallback != "":
+	case o.config.Owners.Fallback != "" && !o.reachable(owner.Namespace):
 		return o.config.Owners.Fallback
 	case owner.Namespace == "":
 		return "cluster"
 	}
 	return "namespace " + owner.Namespace
+}
+
+// reachable reports whether a Namespace names a channel that may be used.
+func (o *owners) reachable(namespace string) bool {
+	if namespace == "" {
+		return false
+	}
+	channel := o.namespace(namespace).channel
+	_, allowed := o.config.Slack.ChannelFrom.Channel(channel)
+	return channel != "" && allowed
 }
 
 func sourceOf(key snapshot.OwnerKey, where string) string {

@@ -49,7 +49,7 @@ func (o *owners) all() []NamespaceOwner {
 		}
 		switch {
 		case n.owner.Known():
-		case o.config.Owners.Fallback != "":
+		case row.Owner == o.config.Owners.Fallback:
 			row.By = ByFallback
 		default:
 			row.By = ByNothing
@@ -106,7 +106,6 @@ const (
 // team's messages away from where the team looks; then the Namespace, then the
 // fallback owner.
 func DestinationOf(n NamespaceOwner, c *config.Config) Destination {
-	// In place of an owner whom nobody knows, the fallback owner comes last.
 	if team := c.Owners.Team(n.Owner); n.By != ByFallback && hasPlace(team) {
 		return Destination{string(team.Slack.Channel), team.Slack.WebhookFile, FromRegistry}
 	}

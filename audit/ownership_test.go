@@ -73,8 +73,8 @@ func TestOwnership(t *testing.T) {
 			audit.NamespaceOwner{Owner: "team-c", By: `namespaces "lab"`, Registry: true, Channel: "team-lab", Allowed: true},
 			audit.Destination{Channel: "team-lab", From: audit.FromAnnotation},
 		}, {
-			"and that of nobody, before the fallback", withFallback, "x", channel("team-x"),
-			audit.NamespaceOwner{Owner: "team-b", By: audit.ByFallback, Channel: "team-x", Allowed: true},
+			"and its own where nobody owns it: the fallback is not needed", withFallback, "x", channel("team-x"),
+			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNothing, Channel: "team-x", Allowed: true},
 			audit.Destination{Channel: "team-x", From: audit.FromAnnotation},
 		}, {
 			"it does not lead a team away from its channel", channels, "shop", channel("team-x"),

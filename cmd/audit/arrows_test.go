@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 		"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules", "rules/snapshot",
 	},
 	"audit/kube/kubetest": {"audit/kube/kubetest"},
-	"notify":              {"notify", "audit", "rules", "rules/snapshot"},
+	"notify":              {"notify", "audit", "audit/config", "rules", "rules/snapshot"},
 	"cmd": {
 		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/report", "rules", "rules/snapshot",
 	},

@@ -1,0 +1,95 @@
+package notify
+
+import (
+	"time"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/config"
+)
+
+// The names of the senders, under which it is stored what was told.
+const (
+	SlackName        = "slack"         // by bot token
+	SlackWebhookName = "slack-webhook" // by an incoming webhook, without threads
+	WebhookName      = "webhook"       // JSON for anything else
+)
+
+// Router finds the way to owners: what the config says of them, and what their
+// Namespaces do where it lets them.
+type Router struct {
+	Config    *config.Config
+	Ownership []audit.NamespaceOwner
+	Now       time.Time
+	// Has reports whether there is a sender of that name.
+	Has func(sender string) bool
+	// Rehearsal also goes the ways that report-only closes.
+	Rehearsal bool
+}
+
+// Routes returns the ways to owners. An owner of several namespaces that name
+// channels is told in that of the first by name.
+func (r *Router) Routes() Routes {
+	channels := map[string]audit.NamespaceOwner{}
+	for _, n := range r.Ownership {
+		if _, known := channels[n.Owner]; !known && n.Allowed && n.By != audit.ByFallback {
+			channels[n.Owner] = n
+		}
+	}
+	return func(rule, owner string) []Route {
+		team := r.Config.Owners.Team(owner)
+		if !r.Rehearsal && (r.Config.Rules[rule].ReportOnly || team != nil && team.ReportOnly) {
+			return nil
+		}
+		row, named := channels[owner]
+		if !named {
+			row = audit.NamespaceOwner{Owner: owner}
+		}
+		var out []Route
+		if slack, ok := r.slack(row); ok {
+			out = append(out, slack)
+		}
+		if r.Has(WebhookName) {
+			out = append(out, Route{Sender: WebhookName, To: Recipient{Owner: owner}, Quiet: r.quiet(owner)})
+		}
+		return out
+	}
+}
+
+// slack returns the way to an owner in Slack, with that to the fallback owner
+// behind it.
+func (r *Router) slack(row audit.NamespaceOwner) (Route, bool) {
+	fallback, other := r.place(audit.NamespaceOwner{Owner: r.Config.Owners.Fallback})
+	own, ok := r.place(row)
+	switch {
+	case !ok:
+		return fallback, other
+	case other && own.To != fallback.To:
+		own.Else = &fallback
+	}
+	return own, true
+}
+
+// place returns the way to where an owner itself is told.
+func (r *Router) place(row audit.NamespaceOwner) (Route, bool) {
+	to := audit.DestinationOf(row, r.Config)
+	if row.Owner == "" || to.From == audit.FromNowhere || to.From == audit.FromFallback {
+		return Route{}, false
+	}
+	route := Route{Sender: SlackName, To: Recipient{Owner: row.Owner, Address: to.Channel}, Quiet: r.quiet(row.Owner)}
+	if to.WebhookFile != "" {
+		route.Sender, route.To.Address = SlackWebhookName, to.WebhookFile
+	}
+	team := r.Config.Owners.Team(row.Owner)
+	if team != nil {
+		route.To.Mention = string(team.Slack.Mention)
+		if team.ReportOnly && !r.Rehearsal {
+			return Route{}, false
+		}
+	}
+	return route, r.Has(route.Sender)
+}
+
+func (r *Router) quiet(owner string) bool {
+	team := r.Config.Owners.Team(owner)
+	return team != nil && team.QuietHours.Quiet(r.Now)
+}
