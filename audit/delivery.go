@@ -1,6 +1,8 @@
 package audit
 
-// Delivery is what became of one message to an owner.
+import "slices"
+
+// Delivery is what became of one digest.
 type Delivery struct {
 	Sender string // the name of what sends, such as slack
 	Owner  string // whom it is for
@@ -19,3 +21,8 @@ const (
 	Refused DeliveryResult = "refused" // for good: the config, or the receiver, must change
 	Held    DeliveryResult = "held"    // until the owner's quiet hours are over
 )
+
+// Undelivered returns the deliveries that failed or were refused.
+func Undelivered(all []Delivery) []Delivery {
+	return slices.DeleteFunc(slices.Clone(all), func(d Delivery) bool { return d.Result == Sent || d.Result == Held })
+}

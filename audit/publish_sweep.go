@@ -54,7 +54,7 @@ func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *conf
 	if err != nil {
 		return res, published, fmt.Errorf("publish: %w", err)
 	}
-	res.Findings = published.findings()
+	res.Findings, res.Deliveries = published.findings(), published.Deliveries
 	res.Finished = clock()
 	return res, published, nil
 }

@@ -25,6 +25,12 @@ type Result struct {
 	Findings   []Finding       // by severity (highest first), rule, subject
 	Advisories []Advisory      // by rule, subject, message
 	Isolation  []rules.Isolation
+	// Deliveries are the digests for owners, by sender, owner and result; none
+	// where nobody was to be told.
+	Deliveries []Delivery
+	// Silenced are the findings of which report-only lets nobody be told. It is
+	// nil where nothing is report-only.
+	Silenced *Silenced
 	// Ownership says who owns each of Namespaces. Filter leaves it whole, since
 	// what concerns one namespace may be told to the owner of another.
 	Ownership []NamespaceOwner
@@ -68,6 +74,13 @@ func (r *Result) Worst() rules.Severity {
 		worst = max(worst, f.Severity)
 	}
 	return worst
+}
+
+// Silenced counts what report-only keeps from owners.
+type Silenced struct {
+	Findings int
+	// Messages is how many digests they would make, were they new and told.
+	Messages int
 }
 
 // Problem is something that a source could not read and that belongs to no one

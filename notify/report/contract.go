@@ -32,6 +32,28 @@ type Report struct {
 	Findings   []Finding       `json:"findings"`
 	Advisories []Advisory      `json:"advisories"`
 	Isolation  []IsolationRead `json:"isolation"`
+	// Deliveries are the digests for owners; left out where there were none.
+	Deliveries []Delivery `json:"deliveries,omitempty"`
+	// ReportOnly counts the findings of which nobody is told; left out where
+	// nothing is report-only.
+	ReportOnly *ReportOnly `json:"reportOnly,omitempty"`
+}
+
+// Delivery says what became of one digest: sent, failed (the next sweep tries
+// again), refused (the config or the receiver has to change) or held (for the end
+// of quiet hours).
+type Delivery struct {
+	Sender string `json:"sender"`
+	Owner  string `json:"owner,omitempty"`
+	Result string `json:"result"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// ReportOnly counts what is stored and not told.
+type ReportOnly struct {
+	Findings int `json:"findings"`
+	// Messages is how many digests they would make, were they new and told.
+	Messages int `json:"messages"`
 }
 
 // KindRead says how one kind was read.

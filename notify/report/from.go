@@ -32,6 +32,10 @@ func From(res *audit.Result) *Report {
 		Findings:   each(res.Findings, fromFinding),
 		Advisories: each(res.Advisories, fromAdvisory),
 		Isolation:  each(res.Isolation, fromIsolation),
+		Deliveries: eachOrNone(res.Deliveries, func(d audit.Delivery) Delivery {
+			return Delivery{Sender: d.Sender, Owner: d.Owner, Result: string(d.Result), Reason: d.Reason}
+		}),
+		ReportOnly: (*ReportOnly)(res.Silenced),
 	}
 }
 
@@ -85,6 +89,14 @@ func each[A, B any](list []A, turn func(A) B) []B {
 		out = append(out, turn(a))
 	}
 	return out
+}
+
+// eachOrNone is each for a list that is left out where it is empty.
+func eachOrNone[A, B any](list []A, turn func(A) B) []B {
+	if len(list) == 0 {
+		return nil
+	}
+	return each(list, turn)
 }
 
 // instant returns the time in UTC. A time that RFC 3339 cannot write is as good

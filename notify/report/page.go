@@ -30,6 +30,7 @@ func printed(res *audit.Result, opts Options, wide bool) []byte {
 	}
 	if res.Complete() && len(res.Findings) == 0 {
 		p.clean(res)
+		p.deliveries(res)
 		p.advisories(res)
 		p.details(res)
 		return []byte(p.buf.String())
@@ -38,6 +39,7 @@ func printed(res *audit.Result, opts Options, wide bool) []byte {
 		p.incomplete(res)
 	}
 	p.findings(res)
+	p.deliveries(res)
 	p.advisories(res)
 	p.details(res)
 	p.summary(res)

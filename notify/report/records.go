@@ -23,6 +23,19 @@ type StoredFinding struct {
 	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
 	Reopened   int       `json:"reopened,omitempty"` // how often it came back
 	Storm      bool      `json:"storm,omitempty"`    // opened with very many others
+	Told       []Told    `json:"told,omitempty"`
+}
+
+// Told is what one owner was told by one sender, and what is to be told.
+type Told struct {
+	Sender  string    `json:"sender"`
+	Owner   string    `json:"owner"`
+	Due     string    `json:"due,omitempty"`
+	Last    string    `json:"last,omitempty"`
+	At      time.Time `json:"at,omitzero"`
+	Channel string    `json:"channel,omitempty"` // where the opening was told
+	Message string    `json:"message,omitempty"`
+	Error   string    `json:"error,omitempty"` // why it was refused
 }
 
 // WriteRecords writes what is kept as JSON or YAML.
@@ -44,5 +57,13 @@ func fromRecord(r audit.Record) StoredFinding {
 	return StoredFinding{
 		Finding: fromFinding(r.Finding), Reason: string(r.Reason), OpenedAt: instant(r.OpenedAt),
 		ResolvedAt: instant(r.ResolvedAt), Reopened: r.Reopened, Storm: r.Storm,
+		Told: eachOrNone(r.Told, fromTold),
+	}
+}
+
+func fromTold(t audit.Told) Told {
+	return Told{
+		Sender: t.Sender, Owner: t.Owner, Due: string(t.Due), Last: string(t.Last), At: instant(t.At),
+		Channel: t.Place.Channel, Message: t.Place.Message, Error: t.Error,
 	}
 }

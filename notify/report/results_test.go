@@ -40,6 +40,19 @@ func cleanResult() *audit.Result {
 	return res
 }
 
+// toldResult adds to a sweep what became of the digests for owners.
+func toldResult(res *audit.Result) *audit.Result {
+	res.Deliveries = []audit.Delivery{
+		{Sender: "events", Result: audit.Refused, Reason: "may not create events in namespace shop"},
+		{Sender: "slack", Owner: "left", Result: audit.Sent},
+		{Sender: "slack", Owner: "night", Result: audit.Held, Reason: "quiet hours"},
+		{Sender: "slack", Owner: "right", Result: audit.Refused, Reason: "channel_not_found"},
+		{Sender: "webhook", Owner: "left\x1b[2J", Result: audit.Failed, Reason: "POST https://hooks.example.com: 503 Service Unavailable"},
+	}
+	res.Silenced = &audit.Silenced{Findings: 12, Messages: 3}
+	return res
+}
+
 // brokenResult returns a complete sweep with findings of several rules,
 // severities and owners, and advisories.
 func brokenResult() *audit.Result {

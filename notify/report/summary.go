@@ -39,7 +39,10 @@ func (p *page) clean(res *audit.Result) {
 			"clean: "+count(items(res), "object")+"; no findings",
 		)
 	}
-	if len(res.Advisories) > 0 || p.wide {
+	if s := told(res); s != "" {
+		p.text(0, span{}, s)
+	}
+	if len(res.Advisories) > 0 || len(audit.Undelivered(res.Deliveries)) > 0 || p.wide {
 		p.blank()
 	}
 }
@@ -91,7 +94,11 @@ func (p *page) summary(res *audit.Result) {
 	if s := unknown(res); s != "" {
 		what += "; unknown: " + s
 	}
-	p.text(0, label, what+"; "+ran(res))
+	what += "; " + ran(res)
+	if s := told(res); s != "" {
+		what += "; " + s
+	}
+	p.text(0, label, what)
 }
 
 // severities counts the findings by severity, the worst first.
