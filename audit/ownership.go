@@ -106,19 +106,14 @@ const (
 // team's messages away from where the team looks; then the Namespace, then the
 // fallback owner.
 func DestinationOf(n NamespaceOwner, c *config.Config) Destination {
-	if team := c.Owners.Team(n.Owner); n.By != ByFallback && hasPlace(team) {
+	if team := c.Owners.Team(n.Owner); n.By != ByFallback && team != nil && team.Slack.Told() {
 		return Destination{string(team.Slack.Channel), team.Slack.WebhookFile, FromRegistry}
 	}
 	if n.Allowed {
 		return Destination{Channel: n.Channel, From: FromAnnotation}
 	}
-	if team := c.Owners.Team(c.Owners.Fallback); hasPlace(team) {
+	if team := c.Owners.Team(c.Owners.Fallback); team != nil && team.Slack.Told() {
 		return Destination{string(team.Slack.Channel), team.Slack.WebhookFile, FromFallback}
 	}
 	return Destination{From: FromNowhere}
-}
-
-// hasPlace reports whether a team has a place in Slack.
-func hasPlace(team *config.Team) bool {
-	return team != nil && (team.Slack.Channel != "" || team.Slack.WebhookFile != "")
 }

@@ -46,6 +46,9 @@ type TeamSlack struct {
 	Mention     Mention `yaml:"mention"` // empty: nobody is called
 }
 
+// Told reports whether there is a place in Slack where the team can be told.
+func (s TeamSlack) Told() bool { return s.Channel != "" || s.WebhookFile != "" }
+
 // Selector selects Namespaces by labels, which tenants cannot set on their own
 // Namespace. The zero value selects none.
 type Selector struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
 )
 
@@ -25,6 +26,35 @@ func TestREADMERules(t *testing.T) {
 func TestREADMEFlags(t *testing.T) {
 	t.Chdir(moduleRoot)
 	checkREADME(t, "flags", flagsTable())
+}
+
+func TestREADMEConfig(t *testing.T) {
+	t.Chdir(moduleRoot)
+	checkREADME(t, "config", configTable())
+}
+
+// What users copy from the README must be taken.
+func TestREADMEConfigExamplesAreSound(t *testing.T) {
+	data, err := os.ReadFile(moduleRoot + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(data), "\n## Config\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	examples := strings.Split(section, "```yaml\n")[1:]
+	if len(examples) < 2 {
+		t.Fatalf("%d examples found", len(examples))
+	}
+	for _, example := range examples {
+		text, _, _ := strings.Cut(example, "```")
+		c, err := config.Parse([]byte(text), "README.md", rules.All())
+		if err != nil {
+			t.Errorf("%v", err)
+		}
+		if notes := c.Notes(today); len(notes) > 0 {
+			t.Errorf("an example is odd: %s", strings.Join(notes, "; "))
+		}
+	}
 }
 
 func TestREADMEEstate(t *testing.T) {
@@ -109,6 +139,16 @@ func flagsTable() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, value, cell(f.Usage))
 	})
+	return b.String()
+}
+
+// configTable has every key of the config.
+func configTable() string {
+	var b strings.Builder
+	b.WriteString("| key | value | default | meaning |\n|---|---|---|---|\n")
+	for _, k := range config.Keys() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Path, cell(k.Type), cell(k.Default), cell(k.Doc))
+	}
 	return b.String()
 }
 

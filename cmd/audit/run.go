@@ -127,7 +127,7 @@ could not be read or a rule failed (wins over 1).`,
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.AddCommand(newFindings(c), newRules(c), newVersion(c))
+	root.AddCommand(newConfig(c), newFindings(c), newOwners(c), newRules(c), newVersion(c))
 	return root
 }
 

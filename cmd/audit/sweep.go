@@ -44,20 +44,24 @@ type sweepOptions struct {
 
 func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.once, "once", false, "sweep once and print the report")
-	flags.StringArrayVar(&o.from, "from", nil,
-		"read manifests from a file, a folder or - instead of a cluster (repeatable)")
-	flags.StringVarP(&o.output, "output", "o", "table", "how to print: table, wide, json or yaml")
-	flags.StringVar(&o.configPath, "config", "", "config file; the defaults hold without one")
 	flags.StringArrayVar(&o.ruleNames, "rule", nil, "judge by this rule only (repeatable)")
 	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil,
 		"show only what concerns this namespace (repeatable); all are read, since the other claimant of a host is elsewhere")
 	flags.StringVar(&o.failOn, "fail-on", "low", "exit 1 on findings of this severity or above: none, low, medium or high")
 	flags.StringVar(&o.since, "previous", "",
 		"report of an earlier sweep, as -o json or yaml printed it: findings keep the time they were first seen, and causes may tell more")
-	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long reading may take; what is not read by then is unknown")
-
 	o.publishing.addFlags(flags)
 	o.serving.addFlags(flags)
+	o.addReadingFlags(flags)
+}
+
+// addReadingFlags adds the flags of whatever reads objects and prints something.
+func (o *sweepOptions) addReadingFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.from, "from", nil,
+		"read manifests from a file, a folder or - instead of a cluster (repeatable)")
+	flags.StringVarP(&o.output, "output", "o", "table", "how to print: table, wide, json or yaml")
+	flags.StringVar(&o.configPath, "config", "", "config file; the defaults hold without one")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long reading may take; what is not read by then is unknown")
 
 	// The connection flags are kubectl's, but for -n, which narrows here what
 	// is shown, and the cache of a discovery that is not made.

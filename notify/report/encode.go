@@ -12,6 +12,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// encoded returns a document as YAML, or as JSON otherwise.
+func encoded(format Format, document any) ([]byte, error) {
+	if format == YAML {
+		return encodeYAML(document)
+	}
+	return encodeJSON(document)
+}
+
 // encodeJSON returns a document as JSON that is harmless on a terminal too:
 // encoding/json itself lets DEL, the C1 controls and bidi controls through.
 // Bytes that are no UTF-8 become U+FFFD.

@@ -41,11 +41,7 @@ type Told struct {
 // WriteRecords writes what is kept as JSON or YAML.
 func WriteRecords(w io.Writer, format Format, records []audit.Record) error {
 	list := FindingList{APIVersion: APIVersion, Kind: "FindingList", Findings: each(records, fromRecord)}
-	encode := encodeJSON
-	if format == YAML {
-		encode = encodeYAML
-	}
-	data, err := encode(list)
+	data, err := encoded(format, list)
 	if err != nil {
 		return fmt.Errorf("encode findings: %w", err)
 	}
