@@ -89,14 +89,14 @@ func (g *group) add(rec *audit.Record, m audit.Told, now time.Time) {
 	for i := len(g.items) - 1; i >= 0 && g.items[i].Record.ID == rec.ID; i-- {
 		if it := &g.items[i]; it.Event == event {
 			it.Owners = append(it.Owners, m.Owner)
-			if m.At.Before(it.at) {
-				it.at = m.At
+			if m.At.Before(it.ToldAt) {
+				it.ToldAt = m.At
 			}
 			return
 		}
 	}
 	g.items = append(g.items, Item{
-		Record: *rec, Owners: []string{m.Owner}, Event: event, Last: m.Last, Place: m.Place, at: m.At,
+		Record: *rec, Owners: []string{m.Owner}, Event: event, Last: m.Last, Place: m.Place, ToldAt: m.At,
 	})
 }
 
@@ -104,7 +104,7 @@ func (g *group) add(rec *audit.Record, m audit.Told, now time.Time) {
 // several lists a day would be read by nobody.
 func (g *group) settle(remindAfter time.Duration, now time.Time) {
 	remind := remindAfter > 0 && slices.ContainsFunc(g.items, func(it Item) bool {
-		return it.Event == audit.EventReminder && now.Sub(it.at) >= remindAfter
+		return it.Event == audit.EventReminder && now.Sub(it.ToldAt) >= remindAfter
 	})
 	if !remind {
 		g.items = slices.DeleteFunc(g.items, func(it Item) bool { return it.Event == audit.EventReminder })

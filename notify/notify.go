@@ -65,11 +65,14 @@ type Item struct {
 	Event  audit.Event
 	// Last is what they were told before; empty: nothing.
 	Last audit.Event
+	// ToldAt is when they were told anything of it last, zero for never: of several
+	// owners, when that is longest ago. It stays what it is until this is told, and
+	// so tells a repeat from what is told again.
+	ToldAt time.Time
 	// Place is the message that told of the opening, zero where none did.
 	Place audit.Place
 
-	at      time.Time // when something was told last
-	refused string    // why it goes to the fallback owner
+	refused string // why it goes to the fallback owner
 }
 
 // Message is one message of a plan.

@@ -48,7 +48,7 @@ func (v *delivery) take(ctx context.Context, items []Item) ([]Item, error) {
 // Whoever had the Lease that this publisher has now is not at it any more.
 func (v *delivery) mayTake(t audit.Told, it Item) bool {
 	if it.Event == audit.EventReminder {
-		if t.Due != "" || !t.Knows() || !t.At.Equal(it.at) && v.Clock().Sub(t.At) < v.RemindAfter {
+		if t.Due != "" || !t.Knows() || !t.At.Equal(it.ToldAt) && v.Clock().Sub(t.At) < v.RemindAfter {
 			return false
 		}
 	} else if t.Due != it.Event {
