@@ -18,16 +18,16 @@ type FindingList struct {
 // StoredFinding is a finding with its life.
 type StoredFinding struct {
 	Finding    `json:",inline"`
-	Reason     string    `json:"reason,omitempty"` // why it is in its state
-	OpenedAt   time.Time `json:"openedAt,omitzero"`
-	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
-	Reopened   int       `json:"reopened,omitempty"` // how often it came back
-	Storm      bool      `json:"storm,omitempty"`    // opened with very many others
-	Told       []Told    `json:"told,omitempty"`
+	Reason     string     `json:"reason,omitempty"` // why it is in its state
+	OpenedAt   time.Time  `json:"openedAt,omitzero"`
+	ResolvedAt time.Time  `json:"resolvedAt,omitzero"`
+	Reopened   int        `json:"reopened,omitempty"` // how often it came back
+	Storm      bool       `json:"storm,omitempty"`    // opened with very many others
+	Told       []TellMark `json:"told,omitempty"`
 }
 
-// Told is what one owner was told by one sender, and what is to be told.
-type Told struct {
+// TellMark is what one owner was told by one sender, and what is to be told.
+type TellMark struct {
 	Sender  string    `json:"sender"`
 	Owner   string    `json:"owner"`
 	Due     string    `json:"due,omitempty"`
@@ -57,8 +57,8 @@ func fromRecord(r audit.Record) StoredFinding {
 	}
 }
 
-func fromTold(t audit.Told) Told {
-	return Told{
+func fromTold(t audit.Told) TellMark {
+	return TellMark{
 		Sender: t.Sender, Owner: t.Owner, Due: string(t.Due), Last: string(t.Last), At: instant(t.At),
 		Channel: t.Place.Channel, Message: t.Place.Message, Error: t.Error,
 	}
