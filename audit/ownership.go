@@ -101,6 +101,18 @@ const (
 	FromNowhere    DestinationSource = "nobody"
 )
 
+// Naming returns the namespaces by which owners have a channel, by owner: of
+// several that name one the first by name, whatever namespace it is about.
+func Naming(ownership []NamespaceOwner) map[string]NamespaceOwner {
+	byOwner := map[string]NamespaceOwner{}
+	for _, n := range ownership {
+		if _, known := byOwner[n.Owner]; !known && n.Allowed && n.By != ByFallback {
+			byOwner[n.Owner] = n
+		}
+	}
+	return byOwner
+}
+
 // DestinationOf returns where the owner of a namespace is told in Slack. The
 // registry comes first, since whoever can annotate a Namespace must not lead a
 // team's messages away from where the team looks; then the Namespace, then the

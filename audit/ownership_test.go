@@ -104,6 +104,24 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
+func TestOwnersOfSeveralNamespacesHaveOneChannel(t *testing.T) {
+	cfg := parse(t, channels)
+	owned := func(channel string) marks {
+		return marks{labels: map[string]string{"owner": "team-z"}, annotations: map[string]string{"example.com/channel": channel}}
+	}
+	naming := audit.Naming(audit.Ownership(snapshotOf(cfg, map[string]marks{
+		"d": owned("team-d"), "c": owned("team-c"), "b": owned("general"), "a": label("owner", "team-z"),
+		"shop": annotation("example.com/channel", "team-shop"),
+	}, snapshot.Facts{}), cfg))
+	got := map[string]string{}
+	for owner, n := range naming {
+		got[owner] = n.Namespace + " names " + n.Channel
+	}
+	if diff := cmp.Diff(map[string]string{"team-z": "c names team-c", "team-a": "shop names team-shop"}, got); diff != "" {
+		t.Errorf("channels (-want +got):\n%s", diff)
+	}
+}
+
 func TestOwnershipHasEveryNamespaceInOrder(t *testing.T) {
 	cfg := parse(t, channels)
 	snap := snapshotOf(cfg, map[string]marks{"b": {}, "a": {}, "lab": {}}, snapshot.Facts{

@@ -26,15 +26,9 @@ type Router struct {
 	Rehearsal bool
 }
 
-// Routes returns the ways to owners. An owner of several namespaces that name
-// channels is told in that of the first by name.
+// Routes returns the ways to owners.
 func (r *Router) Routes() Routes {
-	channels := map[string]audit.NamespaceOwner{}
-	for _, n := range r.Ownership {
-		if _, known := channels[n.Owner]; !known && n.Allowed && n.By != audit.ByFallback {
-			channels[n.Owner] = n
-		}
-	}
+	channels := audit.Naming(r.Ownership)
 	return func(rule, owner string) []Route {
 		team := r.Config.Owners.Team(owner)
 		if !r.Rehearsal && (r.Config.Rules[rule].ReportOnly || team != nil && team.ReportOnly) {

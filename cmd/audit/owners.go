@@ -75,13 +75,18 @@ func (o *sweepOptions) printOwners(ctx context.Context) error {
 	}
 	snap := b.Freeze()
 	incomplete := unreadOf(snap, met)
-	owners, err := o.narrowed(audit.Ownership(snap, &o.config), incomplete != nil)
+	all := audit.Ownership(snap, &o.config)
+	naming := audit.Naming(all)
+	owners, err := o.narrowed(all, incomplete != nil)
 	if err != nil {
 		return err
 	}
 	places := make([]audit.Destination, len(owners))
-	for i := range owners {
-		places[i] = o.placeOf(owners[i])
+	for i, n := range owners {
+		if by, ok := naming[n.Owner]; ok {
+			n = by
+		}
+		places[i] = o.placeOf(n)
 	}
 	if err := writeOwners(o.out, o.format, o.config.Cluster, owners, places); err != nil {
 		return &exitError{exitIncomplete, fmt.Errorf("print owners: %w", err)}
@@ -95,7 +100,8 @@ func (o *sweepOptions) printOwners(ctx context.Context) error {
 // reportOnly stands for the place of a team that is told nothing.
 const reportOnly audit.DestinationSource = "reportOnly"
 
-// placeOf returns where the owner of a namespace is told.
+// placeOf returns where the owner of a namespace is told, which is to be the one
+// by which it has a channel.
 func (o *sweepOptions) placeOf(n audit.NamespaceOwner) audit.Destination {
 	silent := func(owner string) bool {
 		team := o.config.Owners.Team(owner)
