@@ -33,6 +33,8 @@ var arrows = map[string][]string{
 	},
 	"audit/kube/kubetest": {"audit/kube/kubetest"},
 	"notify":              {"notify", "audit", "audit/config", "rules", "rules/snapshot"},
+	// A stand-in for Slack that believes nothing of what it is to check.
+	"notify/slack/slacktest": {"notify/slack/slacktest"},
 	"cmd": {
 		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/report", "rules", "rules/snapshot",
 	},
@@ -50,8 +52,9 @@ var pure = map[string][]string{
 // onlyTests are packages that tests alone may import, and the commands that
 // run tests or demonstrations.
 var onlyTests = map[string][]string{
-	"rules/rulestest":     {},
-	"audit/kube/kubetest": {"audit/kube/kubetest/withcluster"},
+	"rules/rulestest":        {},
+	"audit/kube/kubetest":    {"audit/kube/kubetest/withcluster"},
+	"notify/slack/slacktest": {"notify/slack/slacktest/slackd"},
 }
 
 // clients are what only the rooms that talk to an API server may depend on, by
