@@ -32,7 +32,8 @@ var arrows = map[string][]string{
 		"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules", "rules/snapshot",
 	},
 	"audit/kube/kubetest": {"audit/kube/kubetest"},
-	"notify":              {"notify", "audit", "audit/config", "rules", "rules/snapshot"},
+	"notify":              {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
+	"notify/visible":      {},
 	// A stand-in for Slack that believes nothing of what it is to check.
 	"notify/slack/slacktest": {"notify/slack/slacktest"},
 	"cmd": {
@@ -44,6 +45,7 @@ var arrows = map[string][]string{
 // library.
 var pure = map[string][]string{
 	"rules/snapshot": {},
+	"notify/visible": {},
 	"rules":          {"golang.org/x/net/idna"},
 	"audit":          {},
 	"audit/config":   {"gopkg.in/yaml.v3"},

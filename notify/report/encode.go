@@ -10,6 +10,8 @@ import (
 	"unicode/utf16"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/eventuallytrue/audit/notify/visible"
 )
 
 // encoded returns a document as YAML, or as JSON otherwise.
@@ -36,7 +38,7 @@ func encodeJSON(document any) ([]byte, error) {
 		// Outside of strings JSON holds nothing that is not visible, but for
 		// the line feeds between its lines.
 		switch {
-		case c == '\n' || visible(c):
+		case c == '\n' || visible.Rune(c):
 			out.WriteRune(c)
 		case c > 0xffff:
 			hi, lo := utf16.EncodeRune(c)
@@ -98,7 +100,7 @@ func mark(s string) string {
 		b.WriteString("\x01;")
 	}
 	for _, c := range s {
-		if visible(c) || c == '\n' {
+		if visible.Rune(c) || c == '\n' {
 			b.WriteRune(c)
 		} else {
 			fmt.Fprintf(&b, "\x01%x;", c)
@@ -120,5 +122,5 @@ func unmark(found []byte) []byte {
 	if err != nil {
 		return nil // the empty mark
 	}
-	return []byte(escape(rune(n))) // which YAML reads as Go does
+	return []byte(visible.Escape(rune(n))) // which YAML reads as Go does
 }

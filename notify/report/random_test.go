@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/notify/visible"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -18,7 +19,7 @@ func harmless(t *testing.T, out string) {
 		t.Error("output is no UTF-8")
 	}
 	for _, r := range out {
-		if r != '\n' && !visible(r) {
+		if r != '\n' && !visible.Rune(r) {
 			t.Errorf("U+%04X in the output", r)
 		}
 	}

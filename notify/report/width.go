@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/width"
+
+	"github.com/eventuallytrue/audit/notify/visible"
 )
 
 // columnsOf returns how many columns a terminal gives a rune that may be shown.
@@ -11,7 +13,7 @@ func columnsOf(r rune) int {
 	if r < 0x7f {
 		return 1
 	}
-	if combining(r) {
+	if visible.Combining(r) {
 		return 0
 	}
 	switch width.LookupRune(r).Kind() {

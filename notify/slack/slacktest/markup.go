@@ -40,9 +40,6 @@ func checkVisible(text string) *problem {
 		if r != '\n' && (unicode.Is(unicode.C, r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)) {
 			return &problem{"slacktest_invisible", "a character cannot be seen: " + around(text, i)}
 		}
-		if r == unicode.ReplacementChar {
-			return &problem{"slacktest_invisible", "a character was lost: " + around(text, i)}
-		}
 	}
 	return nil
 }

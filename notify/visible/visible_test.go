@@ -1,11 +1,13 @@
-package report
+package visible_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/eventuallytrue/audit/notify/visible"
 )
 
-func TestShow(t *testing.T) {
+func TestText(t *testing.T) {
 	for _, row := range []struct{ name, in, want string }{
 		{"plain text stays", `team-a/shop "é" 商店 (x) \o/`, `team-a/shop "é" 商店 (x) \o/`},
 		{"escape sequences lose their ESC", "\x1b[31mred", `\x1b[31mred`},
@@ -32,16 +34,16 @@ func TestShow(t *testing.T) {
 		{"marks do not pile up", "o" + strings.Repeat("\u0301", 5), "o\u0301\u0301\u0301" + `\u0301\u0301`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := string(show(row.in)); got != row.want {
-				t.Errorf("show(%q) = %q, want %q", row.in, got, row.want)
+			if got := visible.Text(row.in); got != row.want {
+				t.Errorf("Text(%q) = %q, want %q", row.in, got, row.want)
 			}
 		})
 	}
 }
 
-// TestVisible holds the predicate to every code point that is known to be
+// TestRune holds the predicate to every code point that is known to be
 // harmful, so that a newer table of Unicode cannot let one through.
-func TestVisible(t *testing.T) {
+func TestRune(t *testing.T) {
 	for _, span := range [][2]rune{
 		{0, 0x1f},
 		{0x7f, 0x9f},
@@ -56,7 +58,7 @@ func TestVisible(t *testing.T) {
 		{0xf0000, 0x10ffff},
 	} {
 		for r := span[0]; r <= span[1]; r++ {
-			if visible(r) {
+			if visible.Rune(r) {
 				t.Errorf("U+%04X is let through", r)
 			}
 		}
