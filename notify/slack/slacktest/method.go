@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -42,6 +43,10 @@ func (s *Server) apply(c call) (Message, time.Duration, *problem) {
 		return Message{}, 0, &problem{"not_authed", "there is no token"}
 	case c.token != s.config.Token || c.token == "":
 		return Message{}, 0, &problem{"invalid_auth", "it is another token"}
+	}
+	// A message may be posted to a name; to update it takes the ID.
+	if id, ok := s.config.Names[strings.TrimPrefix(c.args["channel"], "#")]; ok && c.method == postMessage {
+		c.args["channel"] = id
 	}
 	if p := s.reachable(c.args["channel"]); p != nil {
 		return Message{}, 0, p

@@ -25,6 +25,7 @@ const (
 type Config struct {
 	Token    string                // of the app; any other is refused
 	Channels map[string]Membership // by ID; others do not exist
+	Names    map[string]string     // ID by name, such as team-a for #team-a
 	Webhooks map[string]string     // channel by path, such as /services/T0/B0/secret
 	// Allowed are the control sequences that messages may hold, such as
 	// <!subteam^S0123> or <https://example.com|runbook>.

@@ -20,6 +20,7 @@ func workspace() slacktest.Config {
 		Channels: map[string]slacktest.Membership{
 			"C01": slacktest.Member, "C02": "", "C03": slacktest.Outside, "C04": slacktest.Archived,
 		},
+		Names: map[string]string{"team-a": "C01"},
 		Webhooks: map[string]string{
 			"/services/T0/B0/secret": "C03", "/services/T0/B0/old": "C04", "/services/T0/B0/lost": "C99",
 		},
@@ -69,7 +70,9 @@ func TestWhatIsTaken(t *testing.T) {
 	}{
 		{"a text", "C01", []slack.MsgOption{fallback}, ""},
 		{"an unknown channel", "C99", []slack.MsgOption{fallback}, "channel_not_found"},
-		{"the name of a channel", "#general", []slack.MsgOption{fallback}, "channel_not_found"},
+		{"the name of a channel", "#team-a", []slack.MsgOption{fallback}, ""},
+		{"the same without a #", "team-a", []slack.MsgOption{fallback}, ""},
+		{"the name of no channel", "#general", []slack.MsgOption{fallback}, "channel_not_found"},
 		{"a channel that the app is not in", "C03", []slack.MsgOption{fallback}, "not_in_channel"},
 		{"an archived channel", "C04", []slack.MsgOption{fallback}, "is_archived"},
 		{"nothing", "C01", nil, "no_text"},

@@ -1,0 +1,95 @@
+package slack_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/notify"
+	sender "github.com/eventuallytrue/audit/notify/slack"
+	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+)
+
+// Whatever goes wrong, no error shows the token or the URL of the webhook.
+func TestErrorsShowNoSecret(t *testing.T) {
+	faults := []slacktest.Fault{
+		{Status: 302},
+		{Status: 400},
+		{Status: 401},
+		{Status: 404},
+		{Status: 429},
+		{Status: 500},
+		{Cut: true},
+		{Cut: true, Stored: true},
+		{Hang: true},
+		{Error: "invalid_auth"},
+		{Error: "no_service"},
+		{Error: token},
+		{Error: hookURI},
+		{Error: "ratelimited"},
+		{Error: "fatal_error"},
+		{Error: "invalid_blocks"},
+		{Error: "thread_not_found"},
+		{Status: 200},
+	}
+	var errs []error
+	for name, make := range senders() {
+		for _, f := range faults {
+			clock := newTicker()
+			slackd := workspace(t, clock)
+			by, address := make(slackd, clock)
+			ctx, cancel := context.WithCancel(t.Context())
+			slackd.Faults(func(slacktest.Request) slacktest.Fault {
+				if f.Hang {
+					cancel()
+				}
+				return f
+			})
+			_, err := by.Send(ctx, to(address), one(t, by), audit.Place{})
+			cancel()
+			if err == nil && !(name == "webhook" && f.Status == 200) {
+				t.Errorf("%s: %+v is no error", name, f)
+			}
+			errs = append(errs, err)
+		}
+	}
+	errs = append(errs, unreachable(t)...)
+	for _, err := range errs {
+		for _, way := range []string{fmt.Sprint(err), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err), fmt.Sprintf("%q", err)} {
+			if strings.Contains(way, "hunter2") || strings.Contains(way, "123456-") || strings.Contains(way, "/services/") {
+				t.Errorf("an error shows the secret: %s", way)
+			}
+		}
+	}
+}
+
+// unreachable are the errors of senders that find nobody, or no secret.
+func unreachable(t *testing.T) []error {
+	t.Helper()
+	var errs []error
+	options := sender.Options{Clock: newTicker().clock()}
+	for _, url := range []string{
+		"http://127.0.0.1:1" + hookURI, "https://127.0.0.1:1" + hookURI, "http://user:hunter2@127.0.0.1:1" + hookURI, "hunter2://127.0.0.1:1/",
+		"http://[::hunter2]" + hookURI, "http://127.0.0.1:1/%zzhunter2", "hunter2", "http://127.0.0.1:1",
+	} {
+		for _, hosts := range [][]string{nil, {"127.0.0.1:1"}} {
+			hook := sender.NewWebhook(func(string) (notify.Secret, error) { return notify.NewSecret([]byte(url)) }, hosts, options)
+			_, err := hook.Send(t.Context(), to("file"), one(t, hook), audit.Place{})
+			errs = append(errs, err)
+		}
+	}
+	for _, bot := range []*sender.Bot{
+		sender.NewBot(secret(token), "http://127.0.0.1:1/", options), sender.NewBot(secret("hunter2 hunter2"), "http://127.0.0.1:1/", options),
+	} {
+		_, err := bot.Send(t.Context(), to(channel), one(t, bot), audit.Place{})
+		errs = append(errs, err)
+	}
+	for n, err := range errs {
+		if err == nil {
+			t.Errorf("case %d is no error", n)
+		}
+	}
+	return errs
+}

@@ -1,0 +1,101 @@
+package slack_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+)
+
+// A finding is opened, reminded of and mended: one message with all in its
+// thread, which is ticked at the end.
+func TestLifeOfAFinding(t *testing.T) {
+	clock := newTicker()
+	slackd := workspace(t, clock)
+	by := newBot(slackd, clock)
+	record := host("shop.example.com", "team-a")
+
+	d := digest(1, items(audit.EventOpened, audit.Place{}, record))
+	deliver(t, by, d.To, by.Plan(d))
+	top := slackd.In(channel)
+	if len(top) != 1 || len(slackd.Replies(channel, top[0].TS)) != 1 {
+		t.Fatalf("the opening is %+v", slackd.Messages())
+	}
+	at := audit.Place{Channel: channel, Message: top[0].TS}
+	record.SetTold(audit.Told{Sender: "slack", Owner: "team-a", Last: audit.EventOpened, Place: at})
+
+	d = digest(1, items(audit.EventReminder, at, record))
+	deliver(t, by, d.To, by.Plan(d))
+	replies := slackd.Replies(channel, at.Message)
+	if len(replies) != 2 || !replies[1].Broadcast {
+		t.Fatalf("the reminder is %+v", replies)
+	}
+
+	d = digest(0, items(audit.EventResolved, at, resolved(record, audit.Mended)))
+	deliver(t, by, d.To, by.Plan(d))
+	top, replies = slackd.In(channel), slackd.Replies(channel, at.Message)
+	if len(top) != 1 || len(top[0].Earlier) != 1 || len(replies) != 3 || replies[2].Broadcast {
+		t.Fatalf("the end is %+v", slackd.Messages())
+	}
+	if blocks := string(top[0].Blocks); !strings.Contains(blocks, `"white_check_mark"`) || !strings.Contains(blocks, `"strike":true`) {
+		t.Errorf("the message was not ticked: %s", blocks)
+	}
+	if strings.Contains(string(top[0].Blocks), mention) || !strings.Contains(string(top[0].Earlier[0].Blocks), "S0123") {
+		t.Error("a mention is not just in the first version")
+	}
+}
+
+// A message that is gone is no loss: what should have gone beneath it stands by
+// itself, and says whose it is.
+func TestMessageThatIsGone(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		spoil func(*slacktest.Server, string)
+	}{
+		{"deleted", func(s *slacktest.Server, ts string) { s.Delete(channel, ts) }},
+		{"locked", func(s *slacktest.Server, ts string) {
+			s.Faults(func(r slacktest.Request) slacktest.Fault {
+				if r.Thread == ts {
+					return slacktest.Fault{Error: "restricted_action_thread_locked"}
+				}
+				if r.TS == ts {
+					return slacktest.Fault{Error: "edit_window_closed"}
+				}
+				return slacktest.Fault{}
+			})
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			clock := newTicker()
+			slackd := workspace(t, clock)
+			by := newBot(slackd, clock)
+			d := inThread(t, by, slackd, digest(1, items(audit.EventReminder, parent, at(host("shop.example.com", "team-a")))))
+			test.spoil(slackd, d.Items[0].Place.Message)
+			deliver(t, by, d.To, by.Plan(d))
+			if top := slackd.In(channel); len(top) != 2 || top[1].Broadcast || !strings.Contains(string(top[1].Blocks), "shop.example.com") {
+				t.Errorf("the channel holds %+v", top)
+			}
+		})
+	}
+}
+
+// Slack limits the updates of all channels together: one waits, and messages go on.
+func TestUpdatesThatAreTooMany(t *testing.T) {
+	clock := newTicker()
+	slackd := slacktest.Start(t, slacktest.Config{
+		Token: token, Channels: map[string]slacktest.Membership{channel: ""}, Allowed: []string{mention}, Now: clock.Now, UpdatesPerMinute: 1,
+	})
+	by := newBot(slackd, clock)
+	for range 3 {
+		d := inThread(t, by, slackd, digest(0, items(audit.EventResolved, parent, resolved(at(host("shop.example.com", "team-a")), audit.Mended))))
+		deliver(t, by, d.To, by.Plan(d))
+	}
+	updates := 0
+	for _, m := range slackd.Messages() {
+		updates += len(m.Earlier)
+	}
+	if updates != 3 || clock.Now().Sub(now).Minutes() < 2 {
+		t.Errorf("%d updates in %v", updates, clock.Now().Sub(now))
+	}
+}
