@@ -26,3 +26,12 @@ const (
 func Undelivered(all []Delivery) []Delivery {
 	return slices.DeleteFunc(slices.Clone(all), func(d Delivery) bool { return d.Result == Sent || d.Result == Held })
 }
+
+// Message is a message that would be sent.
+type Message struct {
+	Sender  string
+	Owner   string
+	Address string // where the sender would find them; empty where it needs none
+	Held    bool   // until quiet hours are over
+	Text    string // as its reader would see it
+}

@@ -28,6 +28,9 @@ type Result struct {
 	// Deliveries are the digests for owners, by sender, owner and result; none
 	// where nobody was to be told.
 	Deliveries []Delivery
+	// Messages are what would be sent, in the order in which it would be, of a
+	// sweep that only rehearses.
+	Messages []Message
 	// Silenced are the findings of which report-only lets nobody be told. It is
 	// nil where nothing is report-only.
 	Silenced *Silenced

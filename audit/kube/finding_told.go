@@ -7,6 +7,9 @@ import (
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 )
 
+// MaxTold is of how many owners and senders a finding keeps what they were told.
+const MaxTold = v1alpha1.MaxTold
+
 // fitTold returns what a finding holds of what owners were told. Those beyond the
 // limit are lost and would be told again: Reconciliation.MaxTold sees to it that
 // there are none.

@@ -37,7 +37,8 @@ var arrows = map[string][]string{
 	// A stand-in for Slack that believes nothing of what it is to check.
 	"notify/slack/slacktest": {"notify/slack/slacktest"},
 	"cmd": {
-		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/report", "rules", "rules/snapshot",
+		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/report", "notify/slack", "notify/webhook",
+		"rules", "rules/snapshot",
 	},
 }
 

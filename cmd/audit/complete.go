@@ -30,6 +30,9 @@ func (o *sweepOptions) complete(cmd *cobra.Command) error {
 	if o.timeout <= 0 {
 		return fmt.Errorf("--timeout: %s is not more than nothing", o.timeout)
 	}
+	if o.publishing.dryRun && !(o.once && o.publishing.publish) {
+		return fmt.Errorf("--dry-run has no meaning but with --once --publish")
+	}
 	if o.publishing.publish {
 		if err := o.completePublish(cmd.Flags()); err != nil {
 			return err

@@ -36,7 +36,7 @@ func (alone) Acquire(ctx context.Context) (context.Context, func(), error) {
 // newLock makes the lock that the flags ask for.
 func (o *sweepOptions) newLock(cfg *rest.Config) (audit.Lock, error) {
 	p := &o.publishing
-	if !p.leaderElect {
+	if !p.leaderElect || p.dryRun {
 		return alone{}, nil
 	}
 	host, err := os.Hostname()

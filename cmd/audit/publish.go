@@ -18,6 +18,8 @@ import (
 // publishOptions are the flags of keeping findings in the cluster.
 type publishOptions struct {
 	publish   bool
+	dryRun    bool
+	slackURL  string
 	namespace string
 	leaseWait time.Duration
 
@@ -28,6 +30,9 @@ type publishOptions struct {
 func (p *publishOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&p.publish, "publish", false,
 		"keep findings as objects of the cluster: open, update and resolve them; --fail-on is none then, unless it is given")
+	flags.BoolVar(&p.dryRun, "dry-run", false,
+		"with --once --publish: print the messages that owners would be sent; send and store nothing")
+	flags.StringVar(&p.slackURL, "slack-api-url", "https://slack.com/api/", "where Slack's Web API is; the token goes there")
 	flags.StringVar(&p.namespace, "findings-namespace", "audit", "namespace that findings are kept in")
 	flags.DurationVar(&p.leaseWait, "lease-wait", time.Minute, "how long to wait while somebody else publishes")
 	flags.BoolVar(&p.leaderElect, "leader-elect", true,
@@ -36,7 +41,7 @@ func (p *publishOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&p.leaseFor, "leader-elect-lease-duration", 15*time.Second, "how long a leader that says nothing is waited for")
 	flags.DurationVar(&p.renewFor, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew its lease before it is lost")
 	flags.DurationVar(&p.retryAfter, "leader-elect-retry-period", 2*time.Second, "time between two tries")
-	for _, name := range []string{"leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period"} {
+	for _, name := range []string{"slack-api-url", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period"} {
 		flags.Lookup(name).Hidden = true
 	}
 }
@@ -88,10 +93,15 @@ func (o *sweepOptions) openStore() (*audit.Publisher, audit.Lock, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	teller, err := o.openTeller(store)
+	if err != nil {
+		return nil, nil, err
+	}
 	return &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding,
+		Store: store, Source: source, Fit: kube.FitFinding, Teller: teller, DryRun: o.publishing.dryRun,
 		Reconciliation: audit.Reconciliation{
 			Hold: o.hold, Keep: time.Duration(o.config.Findings.KeepResolved), MaxNew: int(o.config.Limits.NewFindings),
+			MaxTold: kube.MaxTold,
 		},
 	}, lock, nil
 }
@@ -114,7 +124,7 @@ func (o *sweepOptions) sweepAndPublish(ctx context.Context) (*audit.Result, erro
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	res, published, err := audit.SweepAndPublish(ctx, o.source, o.set, &o.config, o.now, publisher, lock)
+	res, published, err := audit.SweepAndPublish(ctx, timed{o.source, o.timeout}, o.set, &o.config, o.now, publisher, lock)
 	if err != nil {
 		return res, err
 	}
@@ -124,5 +134,5 @@ func (o *sweepOptions) sweepAndPublish(ctx context.Context) (*audit.Result, erro
 	if len(published.Failed) > 0 {
 		return res, fmt.Errorf("write findings:\n%s", strings.Join(published.Failed, "\n"))
 	}
-	return res, nil
+	return res, undelivered(published.Deliveries)
 }

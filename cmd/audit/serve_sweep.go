@@ -70,12 +70,17 @@ func (s *sweeper) guarded(ctx context.Context) (res *audit.Result, published *au
 // summary counts what became of the findings of a sweep.
 func summary(res *audit.Result, published *audit.Published) []slog.Attr {
 	why := map[audit.Reason]int{}
-	findings, dropped := 0, 0
+	findings, dropped, sent := 0, 0, 0
 	if res != nil {
 		findings = len(res.Findings)
 	}
 	if published != nil {
 		dropped = len(published.Dropped)
+		for _, d := range published.Deliveries {
+			if d.Result == audit.Sent {
+				sent++
+			}
+		}
 		for _, t := range published.Transitions {
 			why[t.Why]++
 		}
@@ -89,6 +94,7 @@ func summary(res *audit.Result, published *audit.Published) []slog.Attr {
 		slog.Int("changed", why[audit.Changed]),
 		slog.Int("dropped", dropped),
 		slog.Int("carried", why[audit.CarriedOver]),
+		slog.Int("told", sent),
 	}
 }
 
@@ -109,7 +115,7 @@ func shortcomings(res *audit.Result, published *audit.Published) error {
 	for _, part := range []struct {
 		what string
 		list []string
-	}{{"read", unread}, {"judge", unjudged}, {"write", published.Failed}} {
+	}{{"read", unread}, {"judge", unjudged}, {"write", published.Failed}, {"tell", untold(published.Deliveries)}} {
 		if len(part.list) > 0 {
 			errs = append(errs, part.what+" "+some(part.list))
 		}

@@ -70,12 +70,16 @@ func (o *sweepOptions) addReadingFlags(flags *pflag.FlagSet) {
 	o.connection.AddFlags(flags)
 }
 
+// publishFor is how long it may take to store findings and to tell owners.
+const publishFor = 10 * time.Minute
+
 // run sweeps and prints the report.
 func (o *sweepOptions) run(ctx context.Context) error {
-	reading, cancel := context.WithTimeoutCause(ctx, o.timeout, context.DeadlineExceeded)
+	// What is read has a time of its own: publishing begins with all of its.
+	whole, cancel := context.WithTimeoutCause(ctx, 2*o.timeout+o.publishing.leaseWait+publishFor, context.DeadlineExceeded)
 	defer cancel()
 	done := o.progress()
-	res, err := o.sweep(reading)
+	res, err := o.sweep(whole)
 	done()
 	var usage *exitError
 	if errors.As(err, &usage) {
@@ -85,6 +89,7 @@ func (o *sweepOptions) run(ctx context.Context) error {
 		return &exitError{exitIncomplete, fmt.Errorf("sweep: %w", err)}
 	}
 	unpublished := err
+	res.Silenced = o.silence(res)
 	if err := o.checkNamespaces(res); err != nil {
 		return err
 	}
@@ -116,7 +121,7 @@ func (o *sweepOptions) sweep(ctx context.Context) (*audit.Result, error) {
 	if o.publishing.publish {
 		return o.sweepAndPublish(ctx)
 	}
-	return audit.SweepAfter(ctx, o.previous, o.source, o.set, &o.config, o.now)
+	return audit.SweepAfter(ctx, o.previous, timed{o.source, o.timeout}, o.set, &o.config, o.now)
 }
 
 // checkNamespaces refuses a namespace that does not exist: of a name that was

@@ -34,6 +34,8 @@ type Report struct {
 	Isolation  []IsolationRead `json:"isolation"`
 	// Deliveries are the digests for owners; left out where there were none.
 	Deliveries []Delivery `json:"deliveries,omitempty"`
+	// Messages are what would be sent, by a rehearsal; left out of all else.
+	Messages []Message `json:"messages,omitempty"`
 	// ReportOnly counts the findings of which nobody is told; left out where
 	// nothing is report-only.
 	ReportOnly *ReportOnly `json:"reportOnly,omitempty"`
@@ -47,6 +49,15 @@ type Delivery struct {
 	Owner  string `json:"owner,omitempty"`
 	Result string `json:"result"`
 	Reason string `json:"reason,omitempty"`
+}
+
+// Message is a message that would be sent.
+type Message struct {
+	Sender  string `json:"sender"`
+	Owner   string `json:"owner"`
+	Address string `json:"address,omitempty"` // where the sender would find them
+	Held    bool   `json:"held,omitempty"`    // until quiet hours are over
+	Text    string `json:"text"`
 }
 
 // ReportOnly counts what is stored and not told.

@@ -30,6 +30,7 @@ func printed(res *audit.Result, opts Options, wide bool) []byte {
 	}
 	if res.Complete() && len(res.Findings) == 0 {
 		p.clean(res)
+		p.messages(res)
 		p.deliveries(res)
 		p.advisories(res)
 		p.details(res)
@@ -39,6 +40,7 @@ func printed(res *audit.Result, opts Options, wide bool) []byte {
 		p.incomplete(res)
 	}
 	p.findings(res)
+	p.messages(res)
 	p.deliveries(res)
 	p.advisories(res)
 	p.details(res)

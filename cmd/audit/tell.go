@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/notify/slack"
+)
+
+// slackToken is the environment variable that may hold the bot token.
+const slackToken = "AUDIT_SLACK_TOKEN"
+
+// openTeller makes what tells owners after each sweep; nil where the config names
+// nobody to be told. It finds out at once whether secrets can be read, and reads
+// them again for every message, for they are rotated.
+func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.Teller, error) {
+	senders, err := o.senders()
+	if err != nil || len(senders) == 0 {
+		return nil, err
+	}
+	host, _ := os.Hostname() // a name for people; the random part tells apart
+	deliverer := notify.Deliverer{
+		Store: store, Senders: senders, Cluster: o.config.Cluster, Me: host + "_" + rand.Text(),
+		Leased: o.publishing.leaderElect, RemindAfter: time.Duration(o.config.Slack.RemindAfter), Clock: o.now,
+	}
+	return func(res *audit.Result) audit.Teller {
+		d := deliverer
+		d.Routes = o.router(res, senders).Routes()
+		if o.publishing.dryRun {
+			return &rehearsal{d, res}
+		}
+		return telling{d}
+	}, nil
+}
+
+// senders returns those that the config has something for, by name.
+func (o *sweepOptions) senders() ([]notify.Sender, error) {
+	var senders []notify.Sender
+	if o.config.Slack.TokenFile != "" || o.getenv(slackToken) != "" {
+		if _, err := o.botToken(); err != nil {
+			return nil, err
+		}
+		senders = append(senders, slack.NewBot(o.botToken, o.publishing.slackURL, slack.Options{}))
+	}
+	hooked := false
+	for _, team := range o.config.Owners.Teams {
+		if file := team.Slack.WebhookFile; file != "" {
+			hooked = true
+			if _, err := readSecret(file); err != nil {
+				return nil, fmt.Errorf("read the incoming webhook of team %s: %w", team.Name, err)
+			}
+		}
+	}
+	if hooked {
+		senders = append(senders, slack.NewWebhook(readSecret, nil, slack.Options{}))
+	}
+	return senders, nil
+}
+
+// botToken reads the token that Slack knows the program by.
+func (o *sweepOptions) botToken() (notify.Secret, error) {
+	if file := o.config.Slack.TokenFile; file != "" {
+		token, err := readSecret(file)
+		if err != nil {
+			return notify.Secret{}, fmt.Errorf("read the Slack token: %w", err)
+		}
+		return token, nil
+	}
+	token, err := notify.NewSecret([]byte(o.getenv(slackToken)))
+	if err != nil {
+		return notify.Secret{}, fmt.Errorf("read the Slack token from %s: %w", slackToken, err)
+	}
+	return token, nil
+}
+
+// readSecret reads a file that holds a secret and nothing else.
+func readSecret(path string) (notify.Secret, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return notify.Secret{}, err
+	}
+	secret, err := notify.NewSecret(data)
+	if err != nil {
+		return notify.Secret{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return secret, nil
+}
+
+// router finds the ways to owners that the senders can go.
+func (o *sweepOptions) router(res *audit.Result, senders []notify.Sender) *notify.Router {
+	return &notify.Router{
+		Config: &o.config, Ownership: res.Ownership, Now: o.now(),
+		Has: func(name string) bool {
+			return slices.ContainsFunc(senders, func(s notify.Sender) bool { return s.Name() == name })
+		},
+	}
+}
+
+// telling is a notify.Deliverer as audit knows it.
+type telling struct{ notify.Deliverer }
+
+func (t telling) Senders(rule, owner string) []string { return t.Routes.Senders(rule, owner) }
+
+func (t telling) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
+	return t.Deliverer.Deliver(ctx, stored)
+}
+
+// untold says what owners were not told, and why.
+func untold(all []audit.Delivery) []string {
+	var lines []string
+	for _, d := range audit.Undelivered(all) {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s by %s: %s: %s", d.Owner, d.Sender, d.Result, d.Reason)))
+	}
+	return lines
+}
+
+// undelivered is untold as one error.
+func undelivered(all []audit.Delivery) error {
+	lines := untold(all)
+	if len(lines) == 0 {
+		return nil
+	}
+	return errors.New("tell owners:\n" + strings.Join(lines, "\n"))
+}
