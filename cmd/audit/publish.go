@@ -115,6 +115,7 @@ func (o *sweepOptions) sweepAndPublish(ctx context.Context) (*audit.Result, erro
 		return nil, &exitError{exitUsage, err}
 	}
 	res, published, err := audit.SweepAndPublish(ctx, o.source, o.set, &o.config, o.now, publisher, lock)
+	o.recordEvents(ctx, publisher, res, published)
 	if err != nil {
 		return res, err
 	}
