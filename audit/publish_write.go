@@ -29,6 +29,7 @@ func (p *Publisher) write(ctx context.Context, r Reconciliation, all []Transitio
 		wait.Go(func() {
 			defer func() { <-slots }()
 			done, now, err := p.writeOne(ctx, r, t, held, ev)
+			done.Unwritten = err != nil
 			all[i] = done
 			mu.Lock()
 			defer mu.Unlock()

@@ -46,12 +46,18 @@ type Transition struct {
 	// Write is true where what is stored has to change, Delete where it has to
 	// go, New where nothing is stored yet.
 	Write, Delete, New bool
+	// Unwritten is true where what is stored did not change although it had to:
+	// the write failed.
+	Unwritten bool
 
 	was []rules.Object // what a finding that changes rested on before
 	// matters is true where what changed is more than the words it is told in, and
 	// announces where somebody is to be told of a finding that was there before.
 	matters, announces bool
 }
+
+// Matters reports whether a finding that changed is more than told in other words.
+func (t *Transition) Matters() bool { return t.matters }
 
 // news reports whether owners hear of the finding as of a new one.
 func (t *Transition) news() bool { return t.Why == Opened || t.Why == Reopened || t.announces }

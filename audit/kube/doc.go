@@ -1,6 +1,7 @@
 // Package kube is what a sweep has to do with an API server: the live source that
 // lists the objects of a cluster, the store that keeps findings as custom
-// resources, and the Lease by which publishers take turns.
+// resources, the Lease by which publishers take turns, and Events on the objects of
+// findings.
 //
 // Every read goes to the API server itself, a page at a time, and asks for what
 // is stored at that moment: no informer, no cache, no older resource version.

@@ -42,18 +42,23 @@ func reason(err error) string {
 	return oneLine(userInfo.ReplaceAllString(text, "://"))
 }
 
-// oneLine puts a text on one line: what does not print, such as an escape
-// sequence or a mark that turns the direction of writing, becomes a space.
+// oneLine puts a text on one line, and cuts it to the length of a reason.
 func oneLine(text string) string {
+	text = flat(text)
+	if letters := []rune(text); len(letters) > longestReason {
+		text = string(letters[:longestReason-1]) + "…"
+	}
+	return text
+}
+
+// flat puts a text on one line: what does not print, such as an escape sequence or
+// a mark that turns the direction of writing, becomes a space.
+func flat(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
 	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if letters := []rune(text); len(letters) > longestReason {
-		text = string(letters[:longestReason-1]) + "…"
-	}
-	return text
+	return strings.Join(strings.Fields(text), " ")
 }

@@ -125,6 +125,7 @@ func (o *sweepOptions) sweepAndPublish(ctx context.Context) (*audit.Result, erro
 		return nil, &exitError{exitUsage, err}
 	}
 	res, published, err := audit.SweepAndPublish(ctx, timed{o.source, o.timeout}, o.set, &o.config, o.now, publisher, lock)
+	o.recordEvents(ctx, publisher, res, published)
 	if err != nil {
 		return res, err
 	}

@@ -105,7 +105,9 @@ func (o *sweepOptions) sweeper(publisher *audit.Publisher, log *slog.Logger) *sw
 	return &sweeper{
 		now: o.now, log: log, limit: 2 * o.serving.interval,
 		publish: func(ctx context.Context) (*audit.Result, *audit.Published, error) {
-			return audit.SweepAndPublish(ctx, source, o.set, &o.config, o.now, publisher, alone{})
+			res, published, err := audit.SweepAndPublish(ctx, source, o.set, &o.config, o.now, publisher, alone{})
+			o.recordEvents(ctx, publisher, res, published)
+			return res, published, err
 		},
 	}
 }

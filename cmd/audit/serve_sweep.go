@@ -77,7 +77,7 @@ func summary(res *audit.Result, published *audit.Published) []slog.Attr {
 	if published != nil {
 		dropped = len(published.Dropped)
 		for _, d := range published.Deliveries {
-			if d.Result == audit.Sent {
+			if d.Result == audit.Sent && d.Owner != "" {
 				sent++
 			}
 		}

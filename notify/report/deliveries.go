@@ -11,7 +11,7 @@ func (p *page) deliveries(res *audit.Result) {
 		return
 	}
 	const indent = 2
-	p.line(span{"NOT TOLD", red}, span{text: "  " + count(len(not), "digest")})
+	p.line(span{"NOT TOLD", red}, span{text: "  " + number(len(not))})
 	p.blank()
 	for i, d := range not {
 		if !p.wide && i == maxAdvisories {
@@ -32,7 +32,9 @@ func told(res *audit.Result) shown {
 	var parts []string
 	n := map[audit.DeliveryResult]int{}
 	for _, d := range res.Deliveries {
-		n[d.Result]++
+		if d.Owner != "" { // else it is no digest
+			n[d.Result]++
+		}
 	}
 	if n[audit.Sent] > 0 {
 		parts = append(parts, string(count(n[audit.Sent], "digest"))+" sent")
