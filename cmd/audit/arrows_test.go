@@ -34,6 +34,7 @@ var arrows = map[string][]string{
 	"audit/kube/kubetest": {"audit/kube/kubetest"},
 	"notify":              {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
 	"notify/visible":      {},
+	"notify/webhook":      {"notify", "notify/report", "notify/visible", "audit"},
 	// A stand-in for Slack that believes nothing of what it is to check.
 	"notify/slack/slacktest": {"notify/slack/slacktest"},
 	"cmd": {
