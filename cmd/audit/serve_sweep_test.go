@@ -35,11 +35,21 @@ func TestSweepIsOneLineOfTheLog(t *testing.T) {
 		{
 			"a sweep that could do all", whole,
 			ofReason(audit.Opened, audit.Opened, audit.Mended, audit.RuleRetired, audit.Reopened, audit.Changed, audit.CarriedOver, audit.Confirmed, audit.Kept), nil,
-			"level=INFO msg=sweep complete=true findings=3 opened=2 resolved=2 reopened=1 changed=1 dropped=0 carried=1 duration=2s\n",
+			"level=INFO msg=sweep complete=true findings=3 opened=2 resolved=2 reopened=1 changed=1 dropped=0 carried=1 told=0 duration=2s\n",
+		},
+		{
+			"whom it told, and whom it could not", whole, &audit.Published{Deliveries: []audit.Delivery{
+				{Sender: "events", Result: audit.Sent},
+				{Sender: "slack", Owner: "left", Result: audit.Sent},
+				{Sender: "slack", Owner: "night", Result: audit.Held},
+				{Sender: "slack", Owner: "right", Result: audit.Refused, Reason: "is_archived"},
+			}}, nil,
+			"level=ERROR msg=sweep complete=false findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 told=1 duration=2s " +
+				"err=\"tell right by slack: refused: is_archived\"\n",
 		},
 		{
 			"what was dropped and what a newer one wrote", whole, &audit.Published{Dropped: []string{"x"}, Newer: []string{"y"}}, nil,
-			"level=INFO msg=sweep complete=true findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=1 carried=0 duration=2s newer=y\n",
+			"level=INFO msg=sweep complete=true findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=1 carried=0 told=0 duration=2s newer=y\n",
 		},
 		{
 			"a kind that could not be read",
@@ -48,17 +58,17 @@ func TestSweepIsOneLineOfTheLog(t *testing.T) {
 				Rules: []audit.Outcome{{Rule: "r", Status: audit.Broken, Reason: "panic: at the\ndisco"}},
 			},
 			&audit.Published{}, nil,
-			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 duration=2s " +
+			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 told=0 duration=2s " +
 				`err="read ingresses.networking.k8s.io: forbidden; judge r: panic: at the\ndisco"` + "\n",
 		},
 		{
 			"what could not be written", whole, failed, nil,
-			"level=ERROR msg=sweep complete=false findings=3 opened=1 resolved=0 reopened=0 changed=0 dropped=0 carried=0 duration=2s " +
+			"level=ERROR msg=sweep complete=false findings=3 opened=1 resolved=0 reopened=0 changed=0 dropped=0 carried=0 told=0 duration=2s " +
 				`err="write a: no, b: no, c: no, d: no, e: no and 2 more"` + "\n",
 		},
 		{
 			"an error", nil, nil, errors.New("load findings: no route to host"),
-			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 duration=2s " +
+			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 told=0 duration=2s " +
 				`err="load findings: no route to host"` + "\n",
 		},
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/notify/slack"
+	"github.com/eventuallytrue/audit/notify/webhook"
 )
 
 // slackToken is the environment variable that may hold the bot token.
@@ -61,6 +62,16 @@ func (o *sweepOptions) senders() ([]notify.Sender, error) {
 	}
 	if hooked {
 		senders = append(senders, slack.NewWebhook(readSecret, nil, slack.Options{}))
+	}
+	if w := o.config.Webhook; w.URL != "" {
+		sender, err := webhook.New(webhook.Options{
+			URL: string(w.URL), Version: version(), Clock: o.now,
+			Secret: func() (notify.Secret, error) { return readSecret(w.SecretFile) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		senders = append(senders, sender)
 	}
 	return senders, nil
 }

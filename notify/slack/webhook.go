@@ -78,7 +78,7 @@ func (w *Webhook) check(secret notify.Secret) error {
 			return errors.New("its host is not one that a webhook may be at")
 		}
 	case u.Scheme != "https" || u.Host != "hooks.slack.com" && u.Host != "hooks.slack-gov.com":
-		return errors.New("it is not https://hooks.slack.com/...")
+		return errors.New("it is no https URL of hooks.slack.com")
 	}
 	return nil
 }
