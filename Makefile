@@ -55,6 +55,7 @@ fmt: ## format the code
 generate: ## write the parts of the README and the definitions that come from the code
 	$(GO) generate ./audit/api/...
 	$(GO) test ./cmd/audit -run '^TestREADME' -update
+	$(GO) generate ./charts
 
 .PHONY: demo
 demo: tools ## sweep the sample estate in a real control plane, mend a fault, sweep again
