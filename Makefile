@@ -20,8 +20,8 @@ build: ## build the command into bin/
 	$(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.stamp=$(VERSION)" -o $(BIN)/audit ./cmd/audit
 
 .PHONY: tools
-tools: ## build etcd, kube-apiserver and kubectl into a cache outside the tree
-	@testdata/cluster/build.sh
+tools: ## build etcd, kube-apiserver, kubectl and helm into a cache outside the tree
+	@testdata/cluster/build.sh cluster helm
 
 # The race detector needs cgo, so a C compiler; without one the tests run
 # without it and say so.
