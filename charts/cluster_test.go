@@ -3,6 +3,7 @@ package charts
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -91,6 +92,17 @@ func can(ctx context.Context, t *testing.T, client kubernetes.Interface, verb, g
 		t.Fatal(err)
 	}
 	return review.Status.Allowed
+}
+
+// build builds audit and returns its path.
+func build(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, filepath.Join(moduleRoot, "cmd", "audit"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
 }
 
 // needFile skips what is about a file that the chart does not hold yet.

@@ -68,10 +68,7 @@ func TestEveryRightIsUsed(t *testing.T) {
 // account's rights.
 func sweeper(t *testing.T, c *kubetest.Cluster, m manifests) func() {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "program")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, filepath.Join(moduleRoot, "cmd", "audit")).CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	program := build(t)
 	conf := file(t, as[configMap](t, m, "ConfigMap/audit").Data["audit.yaml"])
 	cfg, kubeconfig := account(t, c)
 	args := []string{"--kubeconfig", kubeconfig}

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -96,19 +97,42 @@ func TestWrongValuesAreRefused(t *testing.T) {
 
 // TestConfigSurvives helm, which reads the values and writes them again.
 func TestConfigSurvives(t *testing.T) {
-	parse := func(text string) config.Config {
-		t.Helper()
-		rendered := as[configMap](t, render(t, text), "ConfigMap/audit").Data["audit.yaml"]
-		c, err := config.Parse([]byte(rendered), "audit.yaml", rules.All())
-		if err != nil {
-			t.Fatalf("%v\n%s", err, rendered)
-		}
-		return c
+	rendered := as[configMap](t, render(t, everything), "ConfigMap/audit").Data["audit.yaml"]
+	c, err := config.Parse([]byte(rendered), "audit.yaml", rules.All())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, rendered)
 	}
-	parse("")
-	c := parse(everything)
 	if c.Limits.NewFindings != 1000000 || len(c.Exceptions) != 1 || c.Exceptions[0].Reason != "moves in Q1: NET-1" ||
 		len(c.Owners.Teams) != 1 || len(c.HostSources) != 1 {
 		t.Errorf("the config of the ConfigMap is %+v", c)
+	}
+}
+
+// TestAuditTakesTheConfig, as the pod will, and refuses what is wrong with it in
+// ways that the chart's schema cannot know.
+func TestAuditTakesTheConfig(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs helm")
+	}
+	program := build(t)
+	for name, tc := range map[string]struct {
+		values, says string
+		code         int
+	}{
+		"of the default":            {"", "sound", 0},
+		"of everything":             {everything, "sound", 0},
+		"with a rule of no name":    {"config: {rules: {owner-knwon: {enabled: false}}}", "owner-knwon", 2},
+		"with a key that is none":   {"config: {clusters: prod}", "clusters", 2},
+		"with a wrong expression":   {"config: {hostSources: [{group: a.b, version: v1, resource: doors, kind: Door, hosts: '('}]}", "hosts", 2},
+		"with a time that is wrong": {"config: {findings: {keepResolved: 30d}}", "write 720h", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conf := file(t, as[configMap](t, render(t, tc.values), "ConfigMap/audit").Data["audit.yaml"])
+			cmd := exec.CommandContext(t.Context(), program, "config", "check", conf)
+			out, err := cmd.CombinedOutput()
+			if cmd.ProcessState.ExitCode() != tc.code || !strings.Contains(string(out), tc.says) {
+				t.Errorf("%v, want the code %d and %q:\n%s", err, tc.code, tc.says, out)
+			}
+		})
 	}
 }
