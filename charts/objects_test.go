@@ -157,6 +157,30 @@ func TestSecretsAreFiles(t *testing.T) {
 	}
 }
 
+func TestLabelsThatAreGivenTwice(t *testing.T) {
+	m := render(t, `{
+		mode: deployment, commonLabels: {owner: platform, app.kubernetes.io/name: other}, podLabels: {owner: night, app.kubernetes.io/component: other},
+		commonAnnotations: {note: all}, podAnnotations: {note: pod, checksum/config: none}, serviceAccount: {annotations: {note: account}}}`)
+	d := as[appsv1.Deployment](t, m, "Deployment/audit")
+	pod := d.Spec.Template
+	for what, got := range map[string][2]string{
+		"label of all":                   {d.Labels["owner"], "platform"},
+		"label of pods over that of all": {pod.Labels["owner"], "night"},
+		"chart's own over that of all":   {d.Labels["app.kubernetes.io/name"], "audit"},
+		"chart's own over that of pods":  {pod.Labels["app.kubernetes.io/component"], "serve"},
+		"annotation of pods":             {pod.Annotations["note"], "pod"},
+		"annotation of one object":       {as[corev1.ServiceAccount](t, m, "ServiceAccount/audit").Annotations["note"], "account"},
+		"annotation of all":              {d.Annotations["note"], "all"},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("%s: %q, want %q", what, got[0], got[1])
+		}
+	}
+	if pod.Annotations["checksum/config"] == "none" {
+		t.Error("the checksum is overwritten")
+	}
+}
+
 // TestSelectors: each finds the pods that it is for and no others.
 func TestSelectors(t *testing.T) {
 	m := render(t, everything)

@@ -27,30 +27,27 @@ app.kubernetes.io/name: {{ include "audit.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- /* The labels that a pod may have all the same, and those of the chart's own objects. */}}
+{{- /* The labels of everything: of a key that is given twice, the chart's own counts. */}}
 {{- define "audit.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-{{ include "audit.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $own := include "audit.selectorLabels" . | fromYaml }}
+{{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") }}
+{{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion }}
+{{- $_ := set $own "app.kubernetes.io/managed-by" .Release.Service }}
+{{- toYaml (merge $own .Values.commonLabels) }}
 {{- end }}
 
-{{- /* The metadata of an object, given the root and the object's name. */}}
+{{- /*
+The metadata of an object, given the root. Beside it there may be the object's
+name, labels and annotations, and cluster for one that is in no namespace.
+*/}}
 {{- define "audit.metadata" -}}
-{{- $annotations := merge dict (.annotations | default dict) .root.Values.commonAnnotations -}}
 name: {{ .name | default (include "audit.fullname" .root) }}
 {{- if not .cluster }}
 namespace: {{ .root.Release.Namespace }}
 {{- end }}
 labels:
-  {{- include "audit.labels" .root | nindent 2 }}
-  {{- with .labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
-{{- with $annotations }}
+  {{- toYaml (merge (.labels | default dict) (include "audit.labels" .root | fromYaml)) | nindent 2 }}
+{{- with merge dict (.annotations | default dict) .root.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}

@@ -4,18 +4,13 @@ nothing that can be written to, and the token of the API server where client-go
 looks for it.
 */}}
 {{- define "audit.pod" -}}
+{{- $own := merge (dict "app.kubernetes.io/component" .component) (include "audit.selectorLabels" .root | fromYaml) -}}
 metadata:
   labels:
-    {{- include "audit.labels" .root | nindent 4 }}
-    app.kubernetes.io/component: {{ .component }}
-    {{- with .root.Values.podLabels }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
+    {{- toYaml (merge $own .root.Values.podLabels (include "audit.labels" .root | fromYaml)) | nindent 4 }}
   annotations:
-    checksum/config: {{ include "audit.config" .root | sha256sum }}
-    {{- with merge dict .root.Values.podAnnotations .root.Values.commonAnnotations }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
+    {{- $sum := dict "checksum/config" (include "audit.config" .root | sha256sum) }}
+    {{- toYaml (merge $sum .root.Values.podAnnotations .root.Values.commonAnnotations) | nindent 4 }}
 spec:
   {{- include "audit.podSpec" . | nindent 2 }}
 {{- end }}
