@@ -57,6 +57,21 @@ func checkKept(t *testing.T, c *kubetest.Cluster) {
 	}
 }
 
+// TestWhatWasAppliedByHandIsTakenOver, with the findings that were kept by it.
+func TestWhatWasAppliedByHandIsTakenOver(t *testing.T) {
+	c := control.Cluster(t)
+	kubectl(t, c, "apply", "-f", "../audit/api/v1alpha1/eventuallytrue.dev_findings.yaml")
+	kubectl(t, c, "wait", "--for=condition=Established", "crd/findings.eventuallytrue.dev", "--timeout=30s")
+	kubectl(t, c, "apply", "-f", "publish.yaml", "-f", file(t, finding))
+	if out, err := helm(t, c.Env(), "install", home, chart, "--namespace", home); err == nil || !strings.Contains(out, "ownership") {
+		t.Errorf("installs over what somebody else keeps: %v\n%s", err, out)
+	}
+	mustHelm(t, c, "install", home, chart, "--namespace", home, "--take-ownership")
+	checkKept(t, c)
+	mustHelm(t, c, "uninstall", home, "--namespace", home)
+	checkKept(t, c)
+}
+
 func TestNotesSayHowToSweepNow(t *testing.T) {
 	c := control.Cluster(t)
 	notes := mustHelm(t, c, "install", home, chart, "--namespace", home, "--create-namespace")
