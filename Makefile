@@ -17,11 +17,11 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the command into bin/
-	$(GO) build -trimpath -ldflags "-s -w -X main.stamp=$(VERSION)" -o $(BIN)/audit ./cmd/audit
+	$(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.stamp=$(VERSION)" -o $(BIN)/audit ./cmd/audit
 
 .PHONY: tools
-tools: ## build etcd, kube-apiserver and kubectl into a cache outside the tree
-	@testdata/cluster/build.sh
+tools: ## build etcd, kube-apiserver, kubectl and helm into a cache outside the tree
+	@testdata/cluster/build.sh cluster helm
 
 # The race detector needs cgo, so a C compiler; without one the tests run
 # without it and say so.
@@ -31,15 +31,19 @@ RACE = $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race,)
 test: tools ## run every test, those against a real API server too
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
 	CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) ./...
+	$(GO) test -C image ./...
 
 .PHONY: test-unit
 test-unit: ## run the tests that need no API server
 	$(GO) test -short ./...
+	$(GO) test -C image -short ./...
 
 .PHONY: lint
 lint: ## vet, staticcheck and formatting
 	$(GO) vet ./...
+	$(GO) vet -C image ./...
 	$(GO) run $(STATICCHECK) ./...
+	cd image && $(GO) run $(STATICCHECK) ./...
 	@unformatted="$$($(GO) run $(GOFUMPT) -l .)"; \
 	 if [ -n "$$unformatted" ]; then echo "make fmt would change:"; echo "$$unformatted"; exit 1; fi
 
@@ -51,6 +55,7 @@ fmt: ## format the code
 generate: ## write the parts of the README and the definitions that come from the code
 	$(GO) generate ./audit/api/...
 	$(GO) test ./cmd/audit -run '^TestREADME' -update
+	$(GO) generate ./charts
 
 .PHONY: demo
 demo: tools ## sweep the sample estate in a real control plane, mend a fault, sweep again
@@ -61,11 +66,24 @@ demo: tools ## sweep the sample estate in a real control plane, mend a fault, sw
 drill: tools ## let two publishers fight on a real API server, and print what it costs
 	$(GO) test ./audit/kube/drill -run '^TestDrill$$' -v -count=1
 
+# What the image is called, for which machines it is made, and when it says that
+# it was made: with the commit, so that two builds of one are the same.
+IMAGE     ?= ghcr.io/eventuallytrue/audit
+PLATFORMS ?= linux/amd64 linux/arm64
+EPOCH     ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
 .PHONY: image
-image: ## build the container image with docker, podman or buildah
-	@builder="$$(command -v docker || command -v podman || command -v buildah)" || \
-		{ echo "make image: no docker, podman or buildah here" >&2; exit 1; }; \
-	"$$builder" build --build-arg VERSION=$(VERSION) -t audit:$(VERSION) .
+image: ## build the container images with docker, podman or buildah
+	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) image/build.sh $(PLATFORMS)
+
+.PHONY: image-archive
+image-archive: ## make the same images without a builder, as archives that docker and ctr load
+	@mkdir -p $(BIN)
+	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) image/archive.sh $(abspath $(BIN)) $(PLATFORMS)
+
+.PHONY: image-twice
+image-twice: ## make the archives twice, from nothing and in different folders, and compare them
+	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) image/twice.sh $(PLATFORMS)
 
 .PHONY: clean
 clean: ## remove what build made in the tree

@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 		"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules", "rules/snapshot",
 	},
 	"audit/kube/kubetest": {"audit/kube/kubetest"},
+	"charts":              {},
 	"notify":              {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
 	"notify/visible":      {},
 	"notify/webhook":      {"notify", "notify/report", "notify/visible", "audit"},

@@ -1,0 +1,143 @@
+{{- /*
+The template of a pod, given the root, its component and the arguments. It holds
+nothing that can be written to, and the token of the API server where client-go
+looks for it.
+*/}}
+{{- define "audit.pod" -}}
+{{- $own := merge (dict "app.kubernetes.io/component" .component) (include "audit.selectorLabels" .root | fromYaml) -}}
+metadata:
+  labels:
+    {{- toYaml (merge $own .root.Values.podLabels (include "audit.labels" .root | fromYaml)) | nindent 4 }}
+  annotations:
+    {{- $sum := dict "checksum/config" (include "audit.config" .root | sha256sum) }}
+    {{- toYaml (merge $sum .root.Values.podAnnotations .root.Values.commonAnnotations) | nindent 4 }}
+spec:
+  {{- include "audit.podSpec" . | nindent 2 }}
+{{- end }}
+
+{{- define "audit.podSpec" -}}
+serviceAccountName: {{ include "audit.serviceAccountName" .root }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+terminationGracePeriodSeconds: {{ .root.Values.terminationGracePeriodSeconds }}
+{{- if ne .component "serve" }}
+restartPolicy: Never
+{{- end }}
+securityContext:
+  {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .root.Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- include "audit.spread" . }}
+containers:
+  {{- include "audit.container" . | nindent 2 }}
+volumes:
+  {{- include "audit.volumes" .root | nindent 2 }}
+{{- end }}
+
+{{- define "audit.spread" -}}
+{{- if .root.Values.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- toYaml .root.Values.topologySpreadConstraints | nindent 2 }}
+{{- else if eq .component "serve" }}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "audit.selectorLabels" .root | nindent 8 }}
+        app.kubernetes.io/component: serve
+{{- end }}
+{{- end }}
+
+{{- define "audit.container" -}}
+- name: audit
+  image: {{ include "audit.image" .root | quote }}
+  imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+  args:
+    {{- range concat .args (list "--config=/etc/audit/audit.yaml" (printf "--timeout=%s" .root.Values.timeout)) .root.Values.extraArgs }}
+    - {{ quote . }}
+    {{- end }}
+  {{- with include "audit.goMemLimit" .root }}
+  env:
+    - name: GOMEMLIMIT
+      value: {{ . }}
+  {{- end }}
+  {{- if eq .component "serve" }}
+  {{- include "audit.serving" . | nindent 2 }}
+  {{- end }}
+  resources:
+    {{- toYaml .root.Values.resources | nindent 4 }}
+  securityContext:
+    {{- toYaml .root.Values.securityContext | nindent 4 }}
+  volumeMounts:
+    - {name: token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+    - {name: config, mountPath: /etc/audit, readOnly: true}
+    {{- range $kind, $secret := .root.Values.secrets }}
+    {{- if $secret }}
+    - {name: {{ $kind }}, mountPath: {{ include "audit.secretFolder" $kind | trimSuffix "/" }}, readOnly: true}
+    {{- end }}
+    {{- end }}
+{{- end }}
+
+{{- define "audit.serving" -}}
+ports:
+  - {name: http, containerPort: 8080}
+livenessProbe:
+  httpGet: {path: /healthz, port: http}
+  periodSeconds: 20
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet: {path: /readyz, port: http}
+  periodSeconds: 10
+  timeoutSeconds: 5
+{{- end }}
+
+{{- /* Nine tenths of the limit: the rest is for what the collector does not count. */}}
+{{- define "audit.goMemLimit" -}}
+{{- $limit := dig "limits" "memory" "" .Values.resources | toString }}
+{{- if regexMatch "^[1-9][0-9]*Mi$" $limit }}
+{{- printf "%dMiB" (div (mul (trimSuffix "Mi" $limit) 9) 10) }}
+{{- else if regexMatch "^[1-9][0-9]*Gi$" $limit }}
+{{- printf "%dMiB" (div (mul (trimSuffix "Gi" $limit) 9216) 10) }}
+{{- end }}
+{{- end }}
+
+{{- /* What the token of every pod is mounted as, and what this one is for. */}}
+{{- define "audit.volumes" -}}
+- name: token
+  projected:
+    defaultMode: 0440
+    sources:
+      - serviceAccountToken: {path: token, expirationSeconds: 3600}
+      - configMap:
+          name: kube-root-ca.crt
+          items: [{key: ca.crt, path: ca.crt}]
+      - downwardAPI:
+          items: [{path: namespace, fieldRef: {fieldPath: metadata.namespace}}]
+- name: config
+  configMap: {name: {{ include "audit.fullname" . }}, defaultMode: 0444}
+{{- range $kind, $secret := .Values.secrets }}
+{{- if $secret }}
+- name: {{ $kind }}
+  secret: {secretName: {{ quote $secret }}, defaultMode: 0440}
+{{- end }}
+{{- end }}
+{{- end }}

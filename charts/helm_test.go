@@ -1,0 +1,125 @@
+package charts
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// update makes the tests write what is generated instead of comparing it.
+var update = flag.Bool("update", false, "write what is generated instead of comparing it")
+
+const (
+	chart      = "audit"
+	home       = "audit" // the release's name and namespace
+	moduleRoot = ".."
+)
+
+// helm runs helm and returns what it prints, on either output where it fails.
+func helm(t *testing.T, env []string, args ...string) (string, error) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs helm")
+	}
+	tools, err := exec.CommandContext(t.Context(), filepath.Join(moduleRoot, "testdata", "cluster", "build.sh"), "-print").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(strings.TrimSpace(string(tools)), "helm")
+	if _, err := os.Stat(program); err != nil {
+		t.Fatalf("find helm: %v: run make tools", err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	own := t.TempDir() // what a person has set up for helm is no business of a test
+	cmd.Env = append(append(os.Environ(), env...), "HELM_CONFIG_HOME="+own, "HELM_CACHE_HOME="+own, "HELM_DATA_HOME="+own)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String() + stderr.String(), err
+	}
+	return stdout.String(), nil
+}
+
+// manifests are the objects that the chart makes, by kind and name, with the text
+// they came in.
+type manifests struct {
+	text    string
+	objects map[string]*unstructured.Unstructured
+}
+
+// values writes a file of values for helm and returns its flag.
+func values(t *testing.T, text string) string { return "--values=" + file(t, text) }
+
+// file writes a text to a file and returns its path.
+func file(t *testing.T, text string) string {
+	t.Helper()
+	// The folder of a test has its name, in which helm and kubectl take a comma for
+	// their own.
+	dir, err := os.MkdirTemp("", "charts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "file.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// render returns what the chart makes of values.
+func render(t *testing.T, text string) manifests {
+	t.Helper()
+	out, err := helm(t, nil, "template", home, chart, "--namespace", home, values(t, text))
+	if err != nil {
+		t.Fatalf("helm template: %v\n%s", err, out)
+	}
+	m := manifests{out, map[string]*unstructured.Unstructured{}}
+	for documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(out))); ; {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return m
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict(document, &o.Object); err != nil {
+			t.Fatalf("%v\n%s", err, document)
+		}
+		if len(o.Object) == 0 {
+			continue
+		}
+		key := o.GetKind() + "/" + o.GetName()
+		if m.objects[key] != nil {
+			t.Errorf("%s is made twice", key)
+		}
+		m.objects[key] = o
+	}
+}
+
+// as returns an object as its type has it, of which it may have no other fields.
+func as[T any](t *testing.T, m manifests, key string) *T {
+	t.Helper()
+	o := m.objects[key]
+	if o == nil {
+		t.Fatalf("there is no %s", key)
+	}
+	into := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {
+		t.Fatalf("%s: %v", key, err)
+	}
+	return into
+}

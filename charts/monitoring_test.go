@@ -1,0 +1,107 @@
+package charts
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+)
+
+// TestServiceMonitorFindsTheService, and the port in it. The kind is Prometheus
+// Operator's, so no API server of these tests knows it.
+func TestServiceMonitorFindsTheService(t *testing.T) {
+	m := render(t, "{mode: deployment, serviceMonitor: {enabled: true, interval: 15s, labels: {release: prometheus}}}")
+	o := m.objects["ServiceMonitor/audit"]
+	if o == nil || o.GetAPIVersion() != "monitoring.coreos.com/v1" || o.GetLabels()["release"] != "prometheus" {
+		t.Fatalf("there is %+v", o)
+	}
+	service := as[corev1.Service](t, m, "Service/audit")
+	selector, _, _ := unstructured.NestedStringMap(o.Object, "spec", "selector", "matchLabels")
+	if len(selector) == 0 || !labels.SelectorFromSet(selector).Matches(labels.Set(service.Labels)) {
+		t.Errorf("%v selects no %v", selector, service.Labels)
+	}
+	endpoints, _, _ := unstructured.NestedSlice(o.Object, "spec", "endpoints")
+	want := []any{map[string]any{"port": service.Spec.Ports[0].Name, "path": "/metrics", "interval": "15s"}}
+	if diff := cmp.Diff(want, endpoints); diff != "" {
+		t.Error(diff)
+	}
+	if !service.Spec.PublishNotReadyAddresses {
+		t.Error("the metrics of a pod that is not ready are lost")
+	}
+}
+
+func TestNothingOfPrometheusUnlessAskedFor(t *testing.T) {
+	for _, mode := range []string{"cronjob", "deployment"} {
+		for key, o := range render(t, "mode: "+mode).objects {
+			if o.GetAPIVersion() == "monitoring.coreos.com/v1" {
+				t.Errorf("in the mode %s there is %s", mode, key)
+			}
+		}
+	}
+}
+
+// TestAlertsAreTakenAsTheyAre: their templates are Prometheus's and not helm's.
+func TestAlertsAreTakenAsTheyAre(t *testing.T) {
+	needFile(t, "alerts.yaml")
+	text, err := os.ReadFile(filepath.Join(chart, "files", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]any
+	if err := yaml.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	got := render(t, "prometheusRule: {enabled: true}").objects["PrometheusRule/audit"].Object["spec"]
+	if diff := cmp.Diff(want, got, looseNumbers); diff != "" {
+		t.Errorf("spec (-file +chart):\n%s", diff)
+	}
+}
+
+func TestDashboardIsTakenAsItIs(t *testing.T) {
+	needFile(t, "dashboard.json")
+	text, err := os.ReadFile(filepath.Join(chart, "files", "dashboard.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := as[configMap](t, render(t, "dashboard: {enabled: true}"), "ConfigMap/audit-dashboard")
+	var want, got any
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(m.Data["audit.json"]), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if m.Labels["grafana_dashboard"] != "1" {
+		t.Errorf("labels %v", m.Labels)
+	}
+}
+
+// looseNumbers compares numbers of any type.
+var looseNumbers = cmp.FilterValues(func(a, b any) bool {
+	_, x := number(a)
+	_, y := number(b)
+	return x && y
+}, cmp.Comparer(func(a, b any) bool {
+	x, _ := number(a)
+	y, _ := number(b)
+	return x == y
+}))
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case float64:
+		return n, true
+	case int64:
+		return float64(n), true
+	}
+	return 0, false
+}

@@ -1,0 +1,4 @@
+// Command hello stands in for audit.
+package main
+
+func main() { println("hello") }
