@@ -12,7 +12,6 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
-	sender "github.com/eventuallytrue/audit/notify/slack"
 	"github.com/eventuallytrue/audit/notify/slack/slacktest"
 )
 
@@ -42,8 +41,8 @@ func (s *shelf) Get(_ context.Context, id string) (audit.Stored, error) {
 	return audit.Stored{}, audit.ErrNotStored
 }
 
-func (s *shelf) Create(_ context.Context, r audit.Record) (audit.Stored, error) {
-	return s.Update(nil, audit.Stored{Record: r})
+func (s *shelf) Create(ctx context.Context, r audit.Record) (audit.Stored, error) {
+	return s.Update(ctx, audit.Stored{Record: r})
 }
 
 func (s *shelf) Update(_ context.Context, r audit.Stored) (audit.Stored, error) {
@@ -250,41 +249,5 @@ func TestSlackIsDown(t *testing.T) {
 		if got := e.named(t, owner, top, subjectPattern, e.subject); got[1] != len(ids) {
 			t.Errorf("%s: %v of %d findings are named", owner, got, len(ids))
 		}
-	}
-}
-
-// One channel that has to wait holds up no other.
-func TestOneChannelWaits(t *testing.T) {
-	clock := newTicker()
-	slackd := workspace(t, clock)
-	slackd.Faults(func(r slacktest.Request) slacktest.Fault {
-		if r.Number == 1 {
-			return slacktest.Fault{Status: 429, RetryAfter: 30 * time.Second}
-		}
-		return slacktest.Fault{}
-	})
-	waiting, goOn := make(chan time.Duration), make(chan struct{})
-	by := sender.NewBot(secret(token), slackd.APIURL(), sender.Options{Clock: sender.Clock{Now: clock.Now, Sleep: func(ctx context.Context, d time.Duration) error {
-		waiting <- d
-		<-goOn
-		return clock.sleep(ctx, d)
-	}}})
-	first := make(chan error)
-	go func() {
-		_, err := by.Send(t.Context(), to(channel), one(t, by), audit.Place{})
-		first <- err
-	}()
-	if d := <-waiting; d != 30*time.Second {
-		t.Errorf("it waits %v", d)
-	}
-	if _, err := by.Send(t.Context(), to("C02"), one(t, by), audit.Place{}); err != nil {
-		t.Error(err)
-	}
-	if got := slackd.Messages(); len(got) != 1 || got[0].Channel != "C02" {
-		t.Errorf("while one channel waits there are %+v", got)
-	}
-	close(goOn)
-	if err := <-first; err != nil || len(slackd.In(channel)) != 1 {
-		t.Errorf("after the wait: %v", err)
 	}
 }

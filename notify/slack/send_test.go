@@ -122,7 +122,7 @@ func TestRefusals(t *testing.T) {
 		{"archived", bot, "C04", "post to channel C04: is_archived"},
 		{"another token", stranger, channel, "invalid_auth: the token is not accepted"},
 		{"no such webhook", hook, "/services/none", "post to the webhook of team-a: no_service: the webhook was removed"},
-		{"a webhook that is not at Slack", abroad, hookURI, "it is no https URL of hooks.slack.com"},
+		{"a webhook that is not at Slack", abroad, hookURI, "it does not begin with https://hooks.slack.com/"},
 	} {
 		_, err := test.by.Send(t.Context(), to(test.address), one(t, test.by), audit.Place{})
 		if err == nil || !strings.Contains(err.Error(), test.want) || !errors.Is(err, notify.ErrRefused) {

@@ -78,7 +78,7 @@ func (w *Webhook) check(secret notify.Secret) error {
 			return errors.New("its host is not one that a webhook may be at")
 		}
 	case u.Scheme != "https" || u.Host != "hooks.slack.com" && u.Host != "hooks.slack-gov.com":
-		return errors.New("it is no https URL of hooks.slack.com")
+		return errors.New("it does not begin with https://hooks.slack.com/")
 	}
 	return nil
 }
@@ -112,12 +112,14 @@ func (w *Webhook) post(ctx context.Context, secret notify.Secret, content body) 
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:
 		return limitedBy(resp.Header)
-	case resp.StatusCode == http.StatusOK && err == nil:
-		return nil
-	case resp.StatusCode == http.StatusOK:
+	case resp.StatusCode != http.StatusOK:
+		return &webhookError{status: resp.StatusCode, word: strings.TrimSpace(string(answer))}
+	case err != nil:
 		return fmt.Errorf("read the answer: %w", err)
+	case strings.TrimSpace(string(answer)) != "ok":
+		return errNoAnswer
 	}
-	return &webhookError{status: resp.StatusCode, word: strings.TrimSpace(string(answer))}
+	return nil
 }
 
 // limitedBy reads how long to wait.
