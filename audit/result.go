@@ -37,6 +37,8 @@ type Result struct {
 	// Ownership says who owns each of Namespaces. Filter leaves it whole, since
 	// what concerns one namespace may be told to the owner of another.
 	Ownership []NamespaceOwner
+	Exceptions []ExceptionUse // in the order of the config
+	Phases     []Phase        // in their order
 }
 
 // Complete reports whether everything was read and every rule ran. What an
