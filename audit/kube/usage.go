@@ -19,6 +19,11 @@ type Usage struct {
 	Bytes int64
 }
 
+// Plus returns what was used together.
+func (u Usage) Plus(o Usage) Usage {
+	return Usage{u.Requests + o.Requests, u.Retries + o.Retries, u.Bytes + o.Bytes}
+}
+
 // Minus returns what was used since an earlier time.
 func (u Usage) Minus(earlier Usage) Usage {
 	return Usage{u.Requests - earlier.Requests, u.Retries - earlier.Retries, u.Bytes - earlier.Bytes}
@@ -29,6 +34,9 @@ func (s *Source) Usage() Usage { return s.usage.read() }
 
 // Usage returns what the store has asked for since it was made.
 func (s *Store) Usage() Usage { return s.conn.usage.read() }
+
+// Usage returns what the recorder has asked for since it was made.
+func (e *Events) Usage() Usage { return e.conn.usage.read() }
 
 // Usage returns what the lease has asked for since it was made. It counts no
 // retries: that a lease is asked for again and again is how a lease works.
