@@ -9,11 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify/metrics"
 	"github.com/eventuallytrue/audit/notify/metrics/promtest"
-	"github.com/eventuallytrue/audit/rules"
-	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 func gateway(t *testing.T, o metrics.Options, cluster string) *metrics.Gateway {
@@ -120,91 +117,5 @@ func TestRealPushgatewayTakesWhatPromtoolApproves(t *testing.T) {
 	}
 	if out, err := promtest.Promtool(t, "# HELP audit_x_total\n# TYPE audit_x_total gauge\naudit_x_total 1\n", "check", "metrics"); err == nil {
 		t.Errorf("promtool approves of anything: %s", out)
-	}
-}
-
-// hostile is a sweep of a cluster in which nobody is known and everything has a
-// name of its own.
-func hostile(n int) *metrics.Sweep {
-	s := broken(day)
-	for i := range n {
-		name := fmt.Sprintf("\"}\n\xff{owner-%d", i)
-		f := finding("one-owner-per-host", i, audit.Open, day, name, "namespace "+name)
-		f.Record.Subject.Name = name
-		f.Record.Rule = []string{f.Record.Rule, name}[i%2]
-		f.Record.Severity = rules.Severity(1 + i%3)
-		s.Published.Transitions = append(s.Published.Transitions, f)
-		s.Published.Deliveries = append(s.Published.Deliveries, audit.Delivery{Sender: fmt.Sprintf("sender-%d", i), Owner: name, Result: audit.Failed})
-		s.Result.Reads = append(s.Result.Reads, snapshot.Read{Kind: snapshot.Kind("networkpolicies." + name), Status: snapshot.Listed, Items: 1})
-	}
-	return s
-}
-
-// crowded is the vocabulary of a config that names more owners and kinds than
-// there is room for.
-func crowded() metrics.Vocabulary {
-	v := vocabulary()
-	for i := range 10_000 {
-		v.Owners = append(v.Owners, fmt.Sprintf("team-%d", i))
-		v.Kinds = append(v.Kinds, snapshot.Kind(fmt.Sprintf("kind-%d", i)))
-	}
-	return v
-}
-
-func TestPushOfAHostileClusterStaysSmall(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		words metrics.Vocabulary
-		sweep func() *metrics.Sweep
-	}{
-		{"10,000 owners that the config does not name", vocabulary(), func() *metrics.Sweep { return hostile(10_000) }},
-		{"10,000 owners that the config names, each with findings", crowded(), func() *metrics.Sweep {
-			s := hostile(10_000)
-			for i := range 10_000 {
-				s.Result.Reads = append(s.Result.Reads, snapshot.Read{Kind: snapshot.Kind(fmt.Sprintf("kind-%d", i)), Status: snapshot.Listed})
-				for n, rule := range vocabulary().Rules {
-					s.Published.Transitions = append(s.Published.Transitions, finding(rule, 10*i+n, audit.Open, day, fmt.Sprintf("team-%d", i)))
-				}
-			}
-			return s
-		}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			real := promtest.StartPushgateway(t)
-			g, err := metrics.NewGateway(metrics.Options{URL: real.URL}, "prod", tt.words)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sweep := tt.sweep()
-			sweep.Published.Deliveries = sweep.Published.Deliveries[:0]
-			push(t, g, sweep)
-			series := real.Series()
-			if len(series) >= 500 || len(series) < 50 {
-				t.Errorf("%d series were pushed", len(series))
-			}
-			for _, s := range series {
-				if strings.Contains(s, "owner-1") || strings.Contains(s, "host-") {
-					t.Errorf("a name of the cluster is in %s", s)
-				}
-			}
-			want := `audit_owner_findings{cluster="prod",job="audit",owner="other",rule="other"} 5000`
-			if !strings.Contains(strings.Join(series, "\n"), want) {
-				t.Errorf("what is not named is not counted: want %s in\n%s", want, strings.Join(series, "\n"))
-			}
-		})
-	}
-}
-
-func TestPushOfManySendersStaysSmall(t *testing.T) {
-	real := promtest.StartPushgateway(t)
-	push(t, gateway(t, metrics.Options{URL: real.URL}, "prod"), hostile(10_000))
-	n := 0
-	for _, s := range real.Series() {
-		if strings.HasPrefix(s, "audit_deliveries{") {
-			n++
-		}
-	}
-	if n != 24 {
-		t.Errorf("%d series tell of deliveries, want 4 of 5 senders and the others", n)
 	}
 }

@@ -3,7 +3,6 @@ package promtest
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -66,7 +65,8 @@ func (p *Prometheus) Query(expr string) ([]Sample, error) {
 
 // QueryRange evaluates an expression over the last minutes.
 func (p *Prometheus) QueryRange(expr string, minutes int) ([]Sample, error) {
-	now := time.Now()
+	// Times are told in whole seconds, and what was scraped just now counts.
+	now := time.Now().Add(time.Second)
 	at := func(t time.Time) []string { return []string{fmt.Sprint(t.Unix())} }
 	return p.ask("/api/v1/query_range", url.Values{
 		"query": {expr}, "start": at(now.Add(-time.Duration(minutes) * time.Minute)), "end": at(now), "step": {"1"},
@@ -104,23 +104,4 @@ func (p *Prometheus) Await(expr string) {
 		}
 	}
 	p.t.Fatalf("Prometheus has nothing for %s after %s: %v", expr, startTime, err)
-}
-
-// Alerts returns the names of the alerts that are pending or firing.
-func (p *Prometheus) Alerts() []string {
-	p.t.Helper()
-	code, text := get(p.t.Context(), p.URL+"/api/v1/alerts")
-	var a struct {
-		Data struct {
-			Alerts []struct{ Labels map[string]string }
-		}
-	}
-	if err := json.Unmarshal([]byte(text), &a); code != http.StatusOK || err != nil {
-		p.t.Fatalf("Prometheus answers %d: %s", code, text)
-	}
-	var names []string
-	for _, alert := range a.Data.Alerts {
-		names = append(names, alert.Labels["alertname"])
-	}
-	return names
 }
