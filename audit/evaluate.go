@@ -84,8 +84,8 @@ func EvaluateAfter(p *Previous, snap *snapshot.Snapshot, set []*rules.Rule, c *c
 		}
 		ev.Isolation = append(ev.Isolation, result.Isolation...)
 	}
-	ev.Exceptions = e.exceptions()
-	ev.Advisories = append(ev.Advisories, exceptionAdvisories(ev.Exceptions, ev.Rules)...)
+	ev.Exceptions = e.exceptions(ev.Rules)
+	ev.Advisories = append(ev.Advisories, exceptionAdvisories(ev.Exceptions)...)
 	ev.Ownership = e.owners.all()
 	ev.Advisories = append(ev.Advisories, channelAdvisories(ev.Ownership, c)...)
 	ev.sort()

@@ -11,6 +11,7 @@ import (
 type ExceptionUse struct {
 	Exception config.Exception
 	Expired   bool // it hid nothing, whatever it matches
+	Unused    bool // in force, and hid nothing although its rule ran
 	Hidden    int  // findings that it hid
 }
 
@@ -32,21 +33,24 @@ func (e *evaluator) excepted(f Finding) bool {
 }
 
 // exceptions returns what became of each exception, in the order of the config.
-func (e *evaluator) exceptions() []ExceptionUse {
+// That one hid nothing says something only if its rule ran.
+func (e *evaluator) exceptions(outcomes []Outcome) []ExceptionUse {
+	ran := map[string]bool{}
+	for _, o := range outcomes {
+		ran[o.Rule] = o.Status == Ran
+	}
 	for i := range e.uses {
-		e.uses[i].Exception = e.config.Exceptions[i]
-		e.uses[i].Expired = e.config.Exceptions[i].Expires.Passed(e.now)
+		u := &e.uses[i]
+		u.Exception = e.config.Exceptions[i]
+		u.Expired = u.Exception.Expires.Passed(e.now)
+		u.Unused = !u.Expired && u.Hidden == 0 && ran[u.Exception.Rule]
 	}
 	return e.uses
 }
 
 // exceptionAdvisories names the exceptions that have expired and those that hid
-// nothing. That one hid nothing says something only if its rule ran.
-func exceptionAdvisories(uses []ExceptionUse, outcomes []Outcome) []Advisory {
-	ran := map[string]bool{}
-	for _, o := range outcomes {
-		ran[o.Rule] = o.Status == Ran
-	}
+// nothing.
+func exceptionAdvisories(uses []ExceptionUse) []Advisory {
 	var out []Advisory
 	for _, u := range uses {
 		x := u.Exception
@@ -54,7 +58,7 @@ func exceptionAdvisories(uses []ExceptionUse, outcomes []Outcome) []Advisory {
 		switch {
 		case u.Expired:
 			why = "has expired and hides nothing any more: renew or remove it"
-		case u.Hidden == 0 && ran[x.Rule]:
+		case u.Unused:
 			why = "hides nothing: remove it"
 		default:
 			continue

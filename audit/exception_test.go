@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,6 +107,10 @@ func (c exceptionCase) run(t *testing.T) {
 	var hidden []int
 	for i, u := range ev.Exceptions {
 		hidden = append(hidden, u.Hidden)
+		says := func(text string) bool { return strings.Contains(text, "hides nothing: remove it") }
+		if want := slices.ContainsFunc(c.told, says); u.Unused != want {
+			t.Errorf("use %d is called unused: %t", i, u.Unused)
+		}
 		if want := fmt.Sprintf("exceptions[%d]", i); u.Exception.At.Path != want {
 			t.Errorf("use %d is that of %s, want the order of the config", i, u.Exception.At.Path)
 		}

@@ -57,6 +57,7 @@ func (p *Publisher) publish(ctx context.Context, s *swept, res *Result) (*Publis
 		r.Tell = teller.Senders
 	}
 	stored, newer, err := p.Store.Load(ctx)
+	s.watch.end(PhaseLoad)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +69,7 @@ func (p *Publisher) publish(ctx context.Context, s *swept, res *Result) (*Publis
 	p.fit(&s.evaluation)
 	about := slices.DeleteFunc(r.Reconcile(records, &s.evaluation), func(t Transition) bool { return !t.turns() })
 	confirmed, err := s.confirm(ctx, p.Source, about)
+	s.watch.end(PhaseConfirm)
 	if err != nil {
 		return nil, fmt.Errorf("confirm findings: %w", err)
 	}
@@ -86,8 +88,10 @@ func (p *Publisher) publish(ctx context.Context, s *swept, res *Result) (*Publis
 	} else {
 		out.Failed = p.write(ctx, r, final, versions, &confirmed.Evaluation)
 	}
+	s.watch.end(PhaseStore)
 	if teller != nil && ctx.Err() == nil {
 		out.Deliveries = teller.Deliver(ctx, sorted(versions))
+		s.watch.end(PhaseDeliver)
 	}
 	return out, context.Cause(ctx)
 }

@@ -16,6 +16,7 @@ type swept struct {
 	set        []*rules.Rule
 	evaluation Evaluation
 	judge      func(*snapshot.Snapshot) Evaluation
+	watch      *stopwatch
 }
 
 func (s *swept) rule(name string) *rules.Rule {
@@ -45,7 +46,10 @@ func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *conf
 	if err != nil {
 		return nil, nil, err
 	}
+	// Also of what fails it is told how long it took.
+	defer func() { res.Phases = s.watch.phases }()
 	held, release, err := lock.Acquire(ctx)
+	s.watch.end(PhaseWait)
 	if err != nil {
 		return res, nil, fmt.Errorf("publish: %w", err)
 	}

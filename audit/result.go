@@ -36,7 +36,9 @@ type Result struct {
 	Silenced *Silenced
 	// Ownership says who owns each of Namespaces. Filter leaves it whole, since
 	// what concerns one namespace may be told to the owner of another.
-	Ownership []NamespaceOwner
+	Ownership  []NamespaceOwner
+	Exceptions []ExceptionUse // in the order of the config
+	Phases     []Phase        // in their order
 }
 
 // Complete reports whether everything was read and every rule ran. What an

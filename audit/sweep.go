@@ -31,15 +31,19 @@ func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *c
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &swept{snap: b.Freeze(), set: set, judge: func(snap *snapshot.Snapshot) Evaluation {
+	watch := newStopwatch(clock, started)
+	watch.end(PhaseRead)
+	s := &swept{snap: b.Freeze(), set: set, watch: watch, judge: func(snap *snapshot.Snapshot) Evaluation {
 		return EvaluateAfter(p, snap, set, c, started)
 	}}
 	s.evaluation = s.judge(s.snap)
+	watch.end(PhaseJudge)
 	slices.SortFunc(reading.Passed, comparePassed)
 	return &Result{
 		Cluster:    c.Cluster,
 		Started:    started,
-		Finished:   clock(),
+		Finished:   watch.began,
+		Phases:     slices.Clone(watch.phases),
 		Namespaces: s.snap.NamespaceNames(),
 		Reads:      s.snap.Reads(),
 		Passed:     reading.Passed,
@@ -49,6 +53,7 @@ func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *c
 		Advisories: s.evaluation.Advisories,
 		Isolation:  s.evaluation.Isolation,
 		Ownership:  s.evaluation.Ownership,
+		Exceptions: s.evaluation.Exceptions,
 	}, s, nil
 }
 

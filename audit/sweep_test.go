@@ -72,7 +72,7 @@ func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
 	}
 	subject := namespaceSubject("shop", "")
 	want := &audit.Result{
-		Cluster: "prod-eu-1", Started: now, Finished: now.Add(time.Second),
+		Cluster: "prod-eu-1", Started: now, Finished: now.Add(2 * time.Second),
 		Namespaces: []string{"shop"},
 		Reads:      []snapshot.Read{src.reads[1], src.reads[0]},
 		Passed: []audit.Passed{
@@ -91,6 +91,8 @@ func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
 		Advisories: []audit.Advisory{{Rule: "probe", Subject: subject, Owners: []string{}, Message: "look"}},
 		Isolation:  []rules.Isolation{{Namespace: "shop"}},
 		Ownership:  []audit.NamespaceOwner{{Namespace: "shop", Owner: "namespace shop", By: audit.ByNothing}},
+		Exceptions: []audit.ExceptionUse{},
+		Phases:     []audit.Phase{{Name: "read", Took: time.Second}, {Name: "judge", Took: time.Second}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)

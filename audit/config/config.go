@@ -34,11 +34,6 @@ type Config struct {
 	Pushgateway Pushgateway `yaml:"pushgateway"`
 }
 
-// Pushgateway says where metrics are pushed to.
-type Pushgateway struct {
-	URL URL `yaml:"url"` // empty: nowhere
-}
-
 // Default returns the config of an empty file.
 func Default() Config {
 	return Config{
@@ -46,5 +41,7 @@ func Default() Config {
 		Findings: Findings{KeepResolved: Duration(30 * 24 * time.Hour)},
 		Limits:   Limits{NewFindings: 500},
 		Slack:    Slack{RemindAfter: Duration(24 * time.Hour)},
+
+		Pushgateway: defaultPushgateway(),
 	}
 }

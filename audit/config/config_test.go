@@ -72,7 +72,7 @@ func design() config.Config {
 		Findings:    config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
 		Limits:      config.Limits{NewFindings: 500},
 		Slack:       config.Slack{TokenFile: "/var/run/secrets/slack/token", RemindAfter: config.Duration(24 * time.Hour)},
-		Pushgateway: config.Pushgateway{URL: "http://pushgateway.monitoring:9091"},
+		Pushgateway: config.Pushgateway{URL: "http://pushgateway.monitoring:9091", Timeout: config.Duration(10 * time.Second)},
 	}
 }
 
@@ -136,9 +136,13 @@ func everything(t *testing.T) config.Config {
 				Allow:               []config.ChannelGlob{"team-*", "C0*", "日本_?"},
 			},
 		},
-		Webhook:     config.Webhook{URL: "https://tickets.example.com/audit", SecretFile: "keys/webhook"},
-		Events:      true,
-		Pushgateway: config.Pushgateway{URL: "https://push.example.com:443/base"},
+		Webhook: config.Webhook{URL: "https://tickets.example.com/audit", SecretFile: "keys/webhook"},
+		Events:  true,
+		Pushgateway: config.Pushgateway{
+			URL: "https://push.example.com:443/base", Timeout: config.Duration(3 * time.Second),
+			BasicAuth: config.BasicAuth{Username: "audit", PasswordFile: "/secrets/password"},
+			CAFile:    "/secrets/ca.pem", CertFile: "/secrets/tls.crt", KeyFile: "/secrets/tls.key",
+		},
 	}
 }
 

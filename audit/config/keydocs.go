@@ -71,6 +71,13 @@ func keyDocs() map[string]keyDoc {
 
 		"events": {"what becomes of a finding is recorded as Events on its objects too", "false"},
 
-		"pushgateway.url": {"where metrics are pushed to after each sweep", ""},
+		"pushgateway.url":                    {"where metrics are pushed to after each sweep that publishes; it takes a cluster with a name", ""},
+		"pushgateway.timeout":                {"how long one push may take", ""},
+		"pushgateway.basicAuth.username":     {"user who pushes", ""},
+		"pushgateway.basicAuth.passwordFile": {"path of the file with the user's password", ""},
+		"pushgateway.bearerTokenFile":        {"path of the file with a token, in place of basicAuth", ""},
+		"pushgateway.caFile":                 {"path of the certificates of those who may have signed the server's, in place of the system's", ""},
+		"pushgateway.certFile":               {"path of the client's certificate", ""},
+		"pushgateway.keyFile":                {"path of its key", ""},
 	}
 }

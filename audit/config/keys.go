@@ -99,10 +99,22 @@ func defaultOf(value reflect.Value) string {
 	}
 	switch v := value.Interface().(type) {
 	case Duration:
-		return strings.TrimSuffix(strings.TrimSuffix(time.Duration(v).String(), "0s"), "0m")
+		return spelled(time.Duration(v))
 	case []string:
 		return "[" + strings.Join(v, ", ") + "]"
 	default:
 		return fmt.Sprint(v)
 	}
+}
+
+// spelled writes a length of time without units that are zero: 24h, not 24h0m0s.
+func spelled(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

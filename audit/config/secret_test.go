@@ -49,6 +49,8 @@ func TestErrorsShowNoSecret(t *testing.T) {
 		"pushgateway: {url: *a %s}",
 		"pushgateway: {url: %s",
 		"pushgateway: {url: [%s]}",
+		"pushgateway: {bearerTokenFile: %[1]s, caFile: %[1]s, certFile: %[1]s, keyFile: %[1]s, timeout: %[1]s}",
+		"pushgateway: {basicAuth: {username: %[1]s, passwordFile: %[1]s}}",
 	}
 	for _, template := range templates {
 		refused := 0

@@ -28,6 +28,7 @@ func validate(c *Config, set []*rules.Rule, d *decoder) {
 	v.hostSources()
 	v.slack()
 	v.webhook()
+	v.pushgateway()
 }
 
 // add records a mistake with a key of a section, in the line of the key or, if
@@ -84,6 +85,8 @@ func (v *validator) file(section, key, path, secret string) {
 	switch {
 	case v.given(section, key) && strings.TrimSpace(path) == "":
 		v.add(section, key, "is empty: leave the key out where there is none")
+	case strings.ContainsAny(path, "\n\r"):
+		v.add(section, key, "is no path: write the %[1]s to a file and name the file here", secret)
 	case holdsSecret(path):
 		v.add(section, key, "looks like a %[1]s: write the %[1]s to a file and name the file here", secret)
 	}

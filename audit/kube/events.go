@@ -123,7 +123,7 @@ type recorded struct {
 // request that may have been carried out although it failed can be made again.
 func (e *Events) create(ctx context.Context, ev *eventsv1.Event) recorded {
 	client := e.conn.client.EventsV1().Events(ev.Namespace)
-	err := e.patiently(ctx, func() error {
+	err := e.patiently(ctx, func(ctx context.Context) error {
 		_, err := client.Create(ctx, ev, metav1.CreateOptions{})
 		return err
 	})
@@ -131,7 +131,7 @@ func (e *Events) create(ctx context.Context, ev *eventsv1.Event) recorded {
 }
 
 // patiently is retry, after which the end of the context has its cause.
-func (e *Events) patiently(ctx context.Context, request func() error) error {
+func (e *Events) patiently(ctx context.Context, request func(context.Context) error) error {
 	err := e.conn.retry(ctx, request)
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

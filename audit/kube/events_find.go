@@ -48,7 +48,7 @@ func (e *Events) find(ctx context.Context, refs []snapshot.Ref) map[snapshot.Ref
 func (e *Events) mapper(ctx context.Context) (meta.RESTMapper, error) {
 	client := discovery.ToDiscoveryInterfaceWithContext(e.conn.client.Discovery())
 	var served []*restmapper.APIGroupResources
-	err := e.patiently(ctx, func() (err error) {
+	err := e.patiently(ctx, func(ctx context.Context) (err error) {
 		served, err = restmapper.GetAPIGroupResourcesWithContext(ctx, client)
 		return err
 	})
@@ -89,7 +89,7 @@ func (e *Events) metadata(ctx context.Context, resource schema.GroupVersionResou
 	client := e.objects.Resource(resource).Namespace(ref.Namespace)
 	single := len(e.conn.customs[snapshot.KindOf(resource.Group, resource.Resource)].Only) > 0
 	only := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()}
-	err = e.patiently(ctx, func() (err error) {
+	err = e.patiently(ctx, func(ctx context.Context) (err error) {
 		if single {
 			o, err = client.Get(ctx, ref.Name, metav1.GetOptions{})
 			return err

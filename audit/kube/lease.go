@@ -54,6 +54,7 @@ type Lease struct {
 	leases leases
 	name   string
 	opts   LeaseOptions
+	usage  *meter
 }
 
 // leases is what a Lease needs of a client.
@@ -92,11 +93,13 @@ func NewLease(cfg *rest.Config, namespace, name string, opts LeaseOptions) (*Lea
 	// A renewal must not wait for this program's other requests.
 	cfg.QPS, cfg.RateLimiter = -1, nil
 	cfg.WarningHandler = rest.NoWarnings{}
+	usage := &meter{}
+	cfg.Wrap(usage.watch)
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make lease: %w", err)
 	}
-	return &Lease{leases: client.CoordinationV1().Leases(namespace), name: name, opts: opts}, nil
+	return &Lease{leases: client.CoordinationV1().Leases(namespace), name: name, opts: opts, usage: usage}, nil
 }
 
 // identity returns a name for the holder of one turn, unlike any other: two

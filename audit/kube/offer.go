@@ -49,7 +49,7 @@ var errNothingServed = errors.New("the server says that it serves nothing at all
 // ask asks what is served: one request for all groups but the core group.
 func (s *Source) ask(ctx context.Context) (offer, error) {
 	var list discoveryv2.APIGroupDiscoveryList
-	err := s.retry(ctx, func() error {
+	err := s.retry(ctx, func(ctx context.Context) error {
 		request := s.client.Discovery().RESTClient().Get().AbsPath("/apis").SetHeader("Accept", acceptDiscovery)
 		body, err := answer(ctx, request)
 		if err != nil {

@@ -17,7 +17,7 @@ func (s *Source) readOnly(ctx context.Context, c *ingest.Custom, version string)
 	read := snapshot.Read{Kind: c.Kind, Version: version, Status: snapshot.Listed}
 	for _, name := range c.Only {
 		var body []byte
-		err := s.retry(ctx, func() (err error) {
+		err := s.retry(ctx, func(ctx context.Context) (err error) {
 			request := get(s.client.Discovery().RESTClient(), c.Kind, version).
 				Namespace(name.Namespace).Resource(c.Kind.Resource()).Name(name.Name)
 			body, err = answer(ctx, request)

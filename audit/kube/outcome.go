@@ -42,7 +42,7 @@ func (s *Source) notFound(ctx context.Context, res resource) snapshot.Read {
 		return s.failed(res.kind, noCluster)
 	}
 	var served bool
-	err := s.retry(ctx, func() (err error) {
+	err := s.retry(ctx, func(ctx context.Context) (err error) {
 		served, err = s.served(ctx, res)
 		return err
 	})

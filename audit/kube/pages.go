@@ -43,7 +43,7 @@ func (s *Source) once(ctx context.Context, fetch fetch) (snapshot.Facts, int, er
 	for {
 		var n int
 		var next string
-		err := s.retry(ctx, func() (err error) {
+		err := s.retry(ctx, func(ctx context.Context) (err error) {
 			n, next, err = fetch(ctx, opts, &facts)
 			return err
 		})

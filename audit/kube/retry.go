@@ -26,10 +26,11 @@ const (
 
 // retry makes a request until it succeeds, fails for good, or failed often
 // enough. When the context ends it returns without waiting any longer.
-func (s *Source) retry(ctx context.Context, request func() error) error {
+func (s *Source) retry(ctx context.Context, request func(context.Context) error) error {
+	counted := s.usage.begin(ctx)
 	wait := firstWait
 	for try := 1; ; try++ {
-		err := request()
+		err := request(counted)
 		switch {
 		case err == nil:
 			return nil

@@ -46,6 +46,7 @@ type Source struct {
 	customs   map[snapshot.Kind]ingest.Custom
 	hosts     map[snapshot.Kind]*hostsource.Source
 	opts      Options
+	usage     *meter
 }
 
 var _ audit.Source = (*Source)(nil)
@@ -72,12 +73,14 @@ func NewSource(cfg *rest.Config, opts Options) (*Source, error) {
 	// Where both are unset the typed clients ask for protobuf.
 	cfg.ContentType, cfg.AcceptContentTypes = "", ""
 	cfg.WarningHandler = rest.NoWarnings{}
+	usage := &meter{}
+	cfg.Wrap(usage.watch)
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
 	source := &Source{
-		client: client, opts: opts,
+		client: client, opts: opts, usage: usage,
 		resources: map[snapshot.Kind]resource{}, customs: map[snapshot.Kind]ingest.Custom{},
 		hosts: map[snapshot.Kind]*hostsource.Source{},
 	}

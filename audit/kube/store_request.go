@@ -42,7 +42,7 @@ func (s *Store) send(ctx context.Context, method, id, part string, body any) (*r
 	// The client logs what it also returns as an error.
 	ctx = klog.NewContext(ctx, klog.Logger{})
 	var reply []byte
-	err := s.conn.retry(ctx, func() (err error) {
+	err := s.conn.retry(ctx, func(ctx context.Context) (err error) {
 		request := s.request(method)
 		if id != "" {
 			request = request.Name(id)

@@ -36,10 +36,11 @@ var arrows = map[string][]string{
 	"notify":              {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
 	"notify/visible":      {},
 	"notify/webhook":      {"notify", "notify/report", "notify/visible", "audit"},
+	"notify/metrics":      {"audit", "rules", "rules/snapshot"},
 	// A stand-in for Slack that believes nothing of what it is to check.
 	"notify/slack/slacktest": {"notify/slack/slacktest"},
 	"cmd": {
-		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/report", "notify/slack", "notify/webhook",
+		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/snapshot",
 	},
 }
@@ -57,9 +58,10 @@ var pure = map[string][]string{
 // onlyTests are packages that tests alone may import, and the commands that
 // run tests or demonstrations.
 var onlyTests = map[string][]string{
-	"rules/rulestest":        {},
-	"audit/kube/kubetest":    {"audit/kube/kubetest/withcluster"},
-	"notify/slack/slacktest": {"notify/slack/slacktest/slackd"},
+	"rules/rulestest":         {},
+	"audit/kube/kubetest":     {"audit/kube/kubetest/withcluster"},
+	"notify/slack/slacktest":  {"notify/slack/slacktest/slackd"},
+	"notify/metrics/promtest": {},
 }
 
 // clients are what only the rooms that talk to an API server may depend on, by

@@ -40,5 +40,7 @@ func (o *sweepOptions) events(ctx context.Context, res *audit.Result, published 
 	if err != nil {
 		return nil, err
 	}
-	return events.Record(ctx, res.Started, published), nil
+	done := events.Record(ctx, res.Started, published)
+	o.recorded.used = o.recorded.used.Plus(events.Usage())
+	return done, nil
 }

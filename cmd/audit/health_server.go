@@ -11,7 +11,7 @@ import (
 )
 
 // healthServer serves what the process knows of itself, to whoever can reach it:
-// what it says names nothing of the cluster.
+// of the cluster what it says names nothing but its name, and no object.
 type healthServer struct{ server *http.Server }
 
 // closeWithin is how long the requests that are being answered may take when the
@@ -20,7 +20,7 @@ const closeWithin = time.Second
 
 // startServer listens on an address and serves there until it is closed. With no
 // address it does nothing.
-func startServer(ctx context.Context, address string, h *health, log *slog.Logger) (*healthServer, error) {
+func startServer(ctx context.Context, address string, pages http.Handler, log *slog.Logger) (*healthServer, error) {
 	if address == "" {
 		return &healthServer{}, nil
 	}
@@ -29,7 +29,7 @@ func startServer(ctx context.Context, address string, h *health, log *slog.Logge
 		return nil, fmt.Errorf("--listen: %w", err)
 	}
 	server := &http.Server{
-		Handler: handler(h),
+		Handler: pages,
 		// A client that is slow, or sends without end, holds up only itself.
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
@@ -60,8 +60,8 @@ func (s *healthServer) close() {
 	}
 }
 
-// handler answers on the two paths, and on no other.
-func handler(h *health) http.Handler {
+// handler answers on its paths, and on no other. There may be no metrics.
+func handler(h *health, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		tell(w, h.alive(), http.StatusInternalServerError)
@@ -69,6 +69,9 @@ func handler(h *health) http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		tell(w, h.ready(), http.StatusServiceUnavailable)
 	})
+	if metrics != nil {
+		mux.Handle("GET /metrics", metrics)
+	}
 	return mux
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/eventuallytrue/audit/notify/metrics"
 )
 
 func TestHealthTellsTheTruth(t *testing.T) {
@@ -65,7 +67,7 @@ func TestHealthTellsTheTruth(t *testing.T) {
 					code = 200
 				}
 				w := httptest.NewRecorder()
-				handler(h).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+				handler(h, nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 				if w.Code != code || w.Body.String() != want+"\n" {
 					t.Errorf("%s: %d %q, want %d %q", path, w.Code, w.Body, code, want)
 				}
@@ -75,7 +77,7 @@ func TestHealthTellsTheTruth(t *testing.T) {
 }
 
 func TestNothingElseIsServed(t *testing.T) {
-	h := handler((&bench{now: today}).health())
+	h := handler((&bench{now: today}).health(), nil)
 	for _, path := range []string{"/", "/metrics", "/healthz/", "/healthz/x", "/debug/pprof/"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -90,10 +92,24 @@ func TestNothingElseIsServed(t *testing.T) {
 	}
 }
 
+func TestMetricsAreServedWhereThereAreSome(t *testing.T) {
+	h := handler((&bench{now: today}).health(), metrics.NewBoard("prod", metrics.Vocabulary{}).Handler())
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `audit_build_info{cluster="prod"`) {
+		t.Errorf("%d: %s", w.Code, w.Body)
+	}
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/metrics", strings.NewReader("x")))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d", w.Code)
+	}
+}
+
 func TestServerListensAndCloses(t *testing.T) {
 	var out bytes.Buffer
 	h := (&bench{now: today}).health()
-	s, err := startServer(t.Context(), "127.0.0.1:0", h, untimed(&out))
+	s, err := startServer(t.Context(), "127.0.0.1:0", handler(h, nil), untimed(&out))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +125,7 @@ func TestServerListensAndCloses(t *testing.T) {
 	if err := errors.Join(err, answer.Body.Close()); err != nil || string(body) != "ok\n" {
 		t.Errorf("%q, %v", body, err)
 	}
-	if _, err := startServer(t.Context(), strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/healthz"), h, untimed(&out)); err == nil {
+	if _, err := startServer(t.Context(), strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/healthz"), handler(h, nil), untimed(&out)); err == nil {
 		t.Error("two listen on one address")
 	}
 	s.close()
@@ -117,7 +133,7 @@ func TestServerListensAndCloses(t *testing.T) {
 		answer.Body.Close()
 		t.Error("it still answers")
 	}
-	off, err := startServer(t.Context(), "", h, untimed(&out))
+	off, err := startServer(t.Context(), "", handler(h, nil), untimed(&out))
 	if err != nil {
 		t.Fatal(err)
 	}

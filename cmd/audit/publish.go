@@ -124,16 +124,23 @@ func (o *sweepOptions) sweepAndPublish(ctx context.Context) (*audit.Result, erro
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
+	meter, err := o.newMeter(publisher, lock)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	began := meter.begin()
 	res, published, err := audit.SweepAndPublish(ctx, timed{o.source, o.timeout}, o.set, &o.config, o.now, publisher, lock)
 	o.recordEvents(ctx, publisher, res, published)
+	// The lock is given back by now: a gateway that is slow holds up nobody else.
+	unpushed := meter.end(ctx, began, res, published, err)
 	if err != nil {
-		return res, err
+		return res, errors.Join(err, unpushed)
 	}
 	if len(published.Newer) > 0 {
 		fmt.Fprintf(o.err, "audit: a newer audit wrote these findings, which are left alone: %s\n", safeLine(strings.Join(published.Newer, ", ")))
 	}
 	if len(published.Failed) > 0 {
-		return res, fmt.Errorf("write findings:\n%s", strings.Join(published.Failed, "\n"))
+		return res, errors.Join(fmt.Errorf("write findings:\n%s", strings.Join(published.Failed, "\n")), unpushed)
 	}
-	return res, undelivered(published.Deliveries)
+	return res, errors.Join(undelivered(published.Deliveries), unpushed)
 }

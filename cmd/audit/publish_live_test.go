@@ -22,6 +22,14 @@ func publishing(t *testing.T) (*kubetest.Cluster, []string) {
 	t.Helper()
 	c := control.Cluster(t)
 	applyEstate(t, c)
+	return c, allowToPublish(t, c)
+}
+
+// allowToPublish gives the cluster the definition of findings and an account the
+// rights of charts/read-only.yaml and publish.yaml, and returns the arguments by
+// which it publishes.
+func allowToPublish(t *testing.T, c *kubetest.Cluster) []string {
+	t.Helper()
 	if err := c.Install(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +38,7 @@ func publishing(t *testing.T) (*kubetest.Cluster, []string) {
 	kubectl(t, c, "create", "clusterrolebinding", "audit-read-only", "--clusterrole=audit-read-only", "--user="+kubetest.Guest)
 	kubectl(t, c, "create", "rolebinding", "audit-publish", "-n", "audit", "--role=audit-publish", "--user="+kubetest.Guest)
 	awaitSweep(t, c)
-	return c, []string{"--publish", "--kubeconfig", c.Kubeconfig(kubetest.Guest)}
+	return []string{"--publish", "--kubeconfig", c.Kubeconfig(kubetest.Guest)}
 }
 
 // stored lists the findings through the command.

@@ -103,7 +103,7 @@ line for each sweep, and one of several such processes does the work.
 
 Exit codes: 0 complete and nothing at or above --fail-on; 1 findings at or above
 --fail-on; 2 wrong usage or config, nothing was read; 3 incomplete, something
-could not be read or a rule failed (wins over 1).`,
+could not be read, told or pushed, or a rule failed (wins over 1).`,
 		Example: `  audit --once
   audit --once --context prod -o wide
   audit --once --from manifests/ --config audit.yaml -o json

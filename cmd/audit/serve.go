@@ -22,7 +22,7 @@ type serveOptions struct {
 func (s *serveOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.interval, "interval", 10*time.Minute,
 		"without --once: time from the beginning of one sweep to that of the next, give or take a tenth")
-	flags.StringVar(&s.listen, "listen", ":8080", `without --once: address on which /healthz and /readyz are served; "" serves nothing`)
+	flags.StringVar(&s.listen, "listen", ":8080", `without --once: address on which /healthz, /readyz and /metrics are served; "" serves nothing`)
 	flags.DurationVar(&s.grace, "grace", 20*time.Second,
 		"without --once: how long ending may take, until what is under way is cut")
 }
@@ -66,13 +66,17 @@ func (o *sweepOptions) serve(ctx context.Context) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	meter, err := o.newMeter(publisher, lock)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
 	log := slog.New(slog.NewTextHandler(o.err, nil))
 	state := &health{now: o.now, late: lateAfter * o.serving.interval}
 	turns, elected := lock.(turns)
 	if elected {
 		state.unreached = turns.reach.failure
 	}
-	server, err := startServer(ctx, o.serving.listen, state, log)
+	server, err := startServer(ctx, o.serving.listen, handler(state, meter.handler()), log)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -80,15 +84,19 @@ func (o *sweepOptions) serve(ctx context.Context) error {
 	// From here on a signal finds somebody who ends in order.
 	o.ending.allow(o.serving.grace)
 	rounds := &loop{
-		interval: o.serving.interval, sweep: o.sweeper(publisher, log).sweep, health: state,
+		interval: o.serving.interval, sweep: o.sweeper(publisher, meter, log).sweep, health: state,
 		now: o.now, random: rand.Float64, sleep: sleep,
 	}
 	log.Info("started", "version", version(), "cluster", o.config.Cluster, "interval", o.serving.interval, "leaderElect", o.publishing.leaderElect)
-	work := rounds.run
+	// Whoever sweeps next shows it himself.
+	work := func(ctx context.Context) {
+		defer meter.clear()
+		rounds.run(ctx)
+	}
 	if elected {
 		turns.failed = func(err error) { log.Warn("lease not given back", "err", err) }
 		work = (&candidate{
-			acquire: turns.within, work: rounds.run, health: state, log: log,
+			acquire: turns.within, work: work, health: state, log: log,
 			retry: candidateRetry, giveBack: giveBackWithin, now: o.now, sleep: sleep,
 		}).run
 	}
@@ -100,10 +108,10 @@ func (o *sweepOptions) serve(ctx context.Context) error {
 // sweeper returns what makes one sweep after the other. Reading may take an
 // interval at most, and a sweep as a whole two: one that still runs after three
 // is then not slow but stuck, and /healthz may say so.
-func (o *sweepOptions) sweeper(publisher *audit.Publisher, log *slog.Logger) *sweeper {
+func (o *sweepOptions) sweeper(publisher *audit.Publisher, meter *meter, log *slog.Logger) *sweeper {
 	source := timed{o.source, min(o.timeout, o.serving.interval)}
 	return &sweeper{
-		now: o.now, log: log, limit: 2 * o.serving.interval,
+		now: o.now, log: log, meter: meter, limit: 2 * o.serving.interval,
 		publish: func(ctx context.Context) (*audit.Result, *audit.Published, error) {
 			res, published, err := audit.SweepAndPublish(ctx, source, o.set, &o.config, o.now, publisher, alone{})
 			o.recordEvents(ctx, publisher, res, published)

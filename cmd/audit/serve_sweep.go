@@ -22,19 +22,21 @@ type sweeper struct {
 	limit   time.Duration // of a whole sweep
 	now     func() time.Time
 	log     *slog.Logger
+	meter   *meter
 }
 
 // sweep sweeps once and reports whether that was complete: all was read and
 // judged, and all was written. Its errors go to the log and no further, since
 // the next sweep may do better.
 func (s *sweeper) sweep(ctx context.Context) (complete bool) {
-	began := s.now()
-	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, errTooLong)
+	began, measured := s.now(), s.meter.begin()
+	whole, cancel := context.WithTimeoutCause(ctx, s.limit, errTooLong)
 	defer cancel()
-	res, published, err := s.guarded(ctx)
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+	res, published, err := s.guarded(whole)
+	ended := err
+	if err != nil && errors.Is(whole.Err(), context.Canceled) {
 		// The numbers of half a sweep would be taken for those of a whole one.
-		s.log.Warn("sweep abandoned", "reason", context.Cause(ctx))
+		s.log.Warn("sweep abandoned", "reason", context.Cause(whole))
 		return false
 	}
 	if err == nil {
@@ -53,6 +55,10 @@ func (s *sweeper) sweep(ctx context.Context) (complete bool) {
 	complete = err == nil
 	line = append([]slog.Attr{slog.Bool("complete", complete)}, line...)
 	s.log.LogAttrs(ctx, level, "sweep", line...)
+	// What was found is stored, whether somebody counts it or not.
+	if err := s.meter.end(ctx, measured, res, published, ended); err != nil {
+		s.log.Error("metrics not pushed", "err", err)
+	}
 	return complete
 }
 

@@ -32,6 +32,7 @@ type sweepOptions struct {
 	since      string
 	publishing publishOptions
 	serving    serveOptions
+	recorded   usage // of the API, by those who recorded Events
 	connection *genericclioptions.ConfigFlags
 
 	format    report.Format

@@ -1,0 +1,105 @@
+package metrics_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/notify/metrics"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// vocabulary is that of a platform with two rules, two teams and two kinds.
+func vocabulary() metrics.Vocabulary {
+	return metrics.Vocabulary{
+		Rules:   []string{"default-deny-present", "one-owner-per-host"},
+		Owners:  []string{"platform", "team-a", "team-b"},
+		Kinds:   []snapshot.Kind{snapshot.Ingresses, snapshot.Namespaces},
+		Version: "v1.2.3",
+	}
+}
+
+// finding is a stored finding of a rule.
+func finding(rule string, n int, state audit.State, now time.Time, owners ...string) audit.Transition {
+	r := audit.Record{
+		Finding: audit.Finding{
+			ID: fmt.Sprintf("%s-%d", rule, n), Rule: rule, Severity: rules.High, Owners: owners, State: state,
+			Subject: rules.Subject{Kind: rules.SubjectHost, Name: fmt.Sprintf("host-%d.example.com", n)},
+		},
+		OpenedAt: now.Add(-time.Duration(n) * time.Hour),
+	}
+	if state == audit.Resolved {
+		r.Reason, r.ResolvedAt = audit.Mended, now
+	}
+	return audit.Transition{Record: r}
+}
+
+// sweep is one in which everything went well and nothing was found.
+func sweep(now time.Time, found ...audit.Transition) *metrics.Sweep {
+	return &metrics.Sweep{
+		Began: now.Add(-3 * time.Second), Ended: now,
+		Result: &audit.Result{
+			Namespaces: []string{"apps", "shop"},
+			Reads: []snapshot.Read{
+				{Kind: snapshot.Ingresses, Status: snapshot.Listed, Items: 7},
+				{Kind: snapshot.Namespaces, Status: snapshot.Listed, Items: 2},
+			},
+			Rules: []audit.Outcome{
+				{Rule: "default-deny-present", Status: audit.Ran}, {Rule: "one-owner-per-host", Status: audit.Ran},
+			},
+			Exceptions: []audit.ExceptionUse{
+				{Exception: config.Exception{Expires: config.Expiry{End: now.Add(48 * time.Hour)}}, Hidden: 1},
+				{Exception: config.Exception{Expires: config.Expiry{End: now.Add(90 * 24 * time.Hour)}}, Unused: true},
+				{Exception: config.Exception{Expires: config.Expiry{End: now.Add(-time.Hour)}}, Expired: true},
+			},
+			Phases: []audit.Phase{{Name: audit.PhaseRead, Took: 2 * time.Second}, {Name: audit.PhaseJudge, Took: time.Second}},
+		},
+		Published: &audit.Published{
+			Transitions: found, Dropped: []string{"one-owner-per-host-9"},
+			Deliveries: []audit.Delivery{{Sender: "slack", Owner: "team-a", Result: audit.Sent}},
+		},
+		Clients: []metrics.Client{{Name: "source", Requests: 12, Retries: 2, Bytes: 4096}},
+	}
+}
+
+// broken, halfMended and clean are three sweeps of one cluster.
+func broken(now time.Time) *metrics.Sweep {
+	return sweep(now,
+		finding("one-owner-per-host", 1, audit.Open, now, "team-a", "stranger"),
+		finding("one-owner-per-host", 2, audit.Open, now, "team-a", "another", "stranger"),
+		finding("default-deny-present", 5, audit.Open, now, "team-b"),
+		finding("default-deny-present", 3, audit.Pending, now, "team-b"))
+}
+
+func halfMended(now time.Time) *metrics.Sweep {
+	return sweep(now,
+		finding("one-owner-per-host", 1, audit.Resolved, now, "team-a", "stranger"),
+		finding("one-owner-per-host", 2, audit.Open, now, "team-a", "another", "stranger"),
+		finding("default-deny-present", 5, audit.Resolved, now, "team-b"))
+}
+
+func clean(now time.Time) *metrics.Sweep { return sweep(now) }
+
+// incomplete is a sweep that may not list ingresses and has no word from Slack.
+func incomplete(now time.Time) *metrics.Sweep {
+	s := broken(now)
+	s.Result.Reads[0] = snapshot.Read{Kind: snapshot.Ingresses, Status: snapshot.Forbidden, Err: "no right"}
+	s.Result.Rules[1] = audit.Outcome{Rule: "one-owner-per-host", Status: audit.Skipped, Reason: "ingresses forbidden"}
+	s.Published.Deliveries[0].Result = audit.Failed
+	return s
+}
+
+// undelivered is complete, but nobody was told.
+func undelivered(now time.Time) *metrics.Sweep {
+	s := broken(now)
+	s.Published.Deliveries[0].Result = audit.Refused
+	return s
+}
+
+// aborted ended before anything was judged.
+func aborted(now time.Time) *metrics.Sweep {
+	return &metrics.Sweep{Began: now.Add(-time.Second), Ended: now, Err: errors.New("publish: no route to host")}
+}
