@@ -18,22 +18,24 @@ import (
 
 // Load implements audit.Store. It reads in pages, as a Source reads a kind.
 func (s *Store) Load(ctx context.Context) (records []audit.Stored, newer []string, err error) {
-	page := func(ctx context.Context, opts metav1.ListOptions, _ *snapshot.Facts) (int, string, error) {
-		// A list that has expired is begun again.
-		if opts.Continue == "" {
-			records, newer = nil, nil
-		}
+	fetch := func(ctx context.Context, opts metav1.ListOptions) (page, error) {
 		items, next, err := s.page(ctx, opts)
-		for i := range items {
-			if f, err := readFinding(&items[i]); err != nil {
-				newer = append(newer, items[i].Metadata.Name)
-			} else {
-				records = append(records, newStored(f))
+		return page{items: len(items), next: next, take: func(*snapshot.Facts) error {
+			// A list that has expired is begun again.
+			if opts.Continue == "" {
+				records, newer = nil, nil
 			}
-		}
-		return len(items), next, err
+			for i := range items {
+				if f, err := readFinding(&items[i]); err != nil {
+					newer = append(newer, items[i].Metadata.Name)
+				} else {
+					records = append(records, newStored(f))
+				}
+			}
+			return nil
+		}}, err
 	}
-	if _, _, err := s.conn.all(klog.NewContext(ctx, klog.Logger{}), page); err != nil {
+	if _, _, err := s.conn.all(klog.NewContext(ctx, klog.Logger{}), fetch); err != nil {
 		return nil, nil, fmt.Errorf("list findings: %w", refusal(err))
 	}
 	slices.SortFunc(records, func(a, b audit.Stored) int { return strings.Compare(a.ID, b.ID) })
