@@ -14,14 +14,14 @@ var errGarbled = errors.New("the answer is garbled")
 // of a list and of a list's metadata. That the numbers stay is the API's promise:
 // what is stored in etcd is of the same form.
 const (
-	wireMagic         = "k8s\x00"
-	envelopeRaw       = 2
-	envelopeEncoding  = 3
-	listMetadata      = 1
-	listItems         = 2
-	metaVersion       = 2
-	metaContinue      = 3
-	encodingUncertain = "the answer is in encoding %q"
+	wireMagic        = "k8s\x00"
+	envelopeRaw      = 2
+	envelopeEncoding = 3
+	listMetadata     = 1
+	listItems        = 2
+	metaVersion      = 2
+	metaContinue     = 3
+	metaRemaining    = 4
 )
 
 // wireList is a list whose objects are not decoded yet.
@@ -44,7 +44,7 @@ func readWire(body []byte) (wireList, error) {
 			raw = value
 		case envelopeEncoding:
 			if len(value) > 0 {
-				return fmt.Errorf(encodingUncertain, value)
+				return fmt.Errorf("the answer is in encoding %q", value)
 			}
 		}
 		return nil
