@@ -17,8 +17,8 @@ func openWebhooks(s *Source, in *ingest.Ingester) fetch {
 	return typed[list, object, *list, *object]{
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingWebhooks,
 		items: func(l *list) []object { return l.Items },
-		add:   func(f *snapshot.Facts, o *object) { f.Gates = append(f.Gates, in.Webhooks(o)...) },
-	}.fetch(s)
+		facts: sink[object]{add: func(f *snapshot.Facts, o *object) { f.Gates = append(f.Gates, in.Webhooks(o)...) }},
+	}.fetch()
 }
 
 func openAdmissionPolicies(s *Source, in *ingest.Ingester) fetch {
@@ -29,8 +29,8 @@ func openAdmissionPolicies(s *Source, in *ingest.Ingester) fetch {
 	return typed[list, object, *list, *object]{
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingPolicies,
 		items: func(l *list) []object { return l.Items },
-		add:   one(in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.Gate { return &f.Gates }),
-	}.fetch(s)
+		facts: one(in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.Gate { return &f.Gates }),
+	}.fetch()
 }
 
 func openAdmissionBindings(s *Source, in *ingest.Ingester) fetch {
@@ -41,6 +41,6 @@ func openAdmissionBindings(s *Source, in *ingest.Ingester) fetch {
 	return typed[list, object, *list, *object]{
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingBindings,
 		items: func(l *list) []object { return l.Items },
-		add:   one(in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.GateBinding { return &f.GateBindings }),
-	}.fetch(s)
+		facts: one(in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.GateBinding { return &f.GateBindings }),
+	}.fetch()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -38,53 +39,77 @@ type objectType[T any] interface {
 	Unmarshal([]byte) error
 }
 
-// typed is how objects of a typed client's kind become facts: items opens the list,
-// add adds the facts of an object.
+// typed is how objects of a typed client's kind become facts: items opens the list.
 type typed[T, O any, L listType[T], P objectType[O]] struct {
 	client rest.Interface
 	kind   snapshot.Kind
 	fields wireFields
 	items  func(L) []O
-	add    func(*snapshot.Facts, P)
+	facts  sink[O]
 }
 
-// one makes the add of a typed of which each object is one fact: place says where
+// sink adds the facts of an object, and makes room for those of some.
+type sink[O any] struct {
+	add  func(*snapshot.Facts, *O)
+	grow func(*snapshot.Facts, int)
+}
+
+// one makes the sink of a kind of which each object is one fact: place says where
 // among the facts it goes.
-func one[O, F any](fact func(*O) F, place func(*snapshot.Facts) *[]F) func(*snapshot.Facts, *O) {
-	return func(f *snapshot.Facts, o *O) {
-		to := place(f)
-		*to = append(*to, fact(o))
+func one[O, F any](fact func(*O) F, place func(*snapshot.Facts) *[]F) sink[O] {
+	return sink[O]{
+		add: func(f *snapshot.Facts, o *O) {
+			to := place(f)
+			*to = append(*to, fact(o))
+		},
+		grow: func(f *snapshot.Facts, n int) {
+			to := place(f)
+			*to = slices.Grow(*to, n)
+		},
 	}
 }
 
+// maxRoom bounds the room made at once for what a server says is yet to come.
+const maxRoom = 1 << 18
+
 // fetch returns the fetch of the kind. It asks for protobuf as the typed clients
 // do, and takes JSON, which a server may send instead.
-func (t typed[T, O, L, P]) fetch(s *Source) fetch {
+func (t typed[T, O, L, P]) fetch() fetch {
+	// One body is taken in while the next arrives.
+	bodies := make(chan *bytes.Buffer, 2)
 	return func(ctx context.Context, opts metav1.ListOptions) (page, error) {
-		body := s.bodies.Get().(*bytes.Buffer)
-		request := t.client.Get().UseProtobufAsDefaultIfPreferred(true).Resource(t.kind.Resource()).
-			VersionedParams(&opts, scheme.ParameterCodec)
-		err := stream(ctx, request, body)
-		var p page
-		switch {
-		case err != nil:
-		case bytes.HasPrefix(body.Bytes(), []byte(wireMagic)):
-			p, err = t.wire(body.Bytes())
+		var body *bytes.Buffer
+		select {
+		case body = <-bodies:
 		default:
-			p, err = t.decoded(body.Bytes())
+			body = new(bytes.Buffer)
 		}
+		p, err := t.page(ctx, opts, body)
 		if err != nil {
-			s.bodies.Put(body)
+			bodies <- body
 			return page{}, err
 		}
 		take := p.take
 		p.take = func(into *snapshot.Facts) error {
 			// Facts hold no part of it.
-			defer s.bodies.Put(body)
+			defer func() { bodies <- body }()
 			return take(into)
 		}
 		return p, nil
 	}
+}
+
+// page asks for a page, of which nothing but its body is kept.
+func (t typed[T, O, L, P]) page(ctx context.Context, opts metav1.ListOptions, body *bytes.Buffer) (page, error) {
+	request := t.client.Get().UseProtobufAsDefaultIfPreferred(true).Resource(t.kind.Resource()).
+		VersionedParams(&opts, scheme.ParameterCodec)
+	if err := stream(ctx, request, body); err != nil {
+		return page{}, err
+	}
+	if bytes.HasPrefix(body.Bytes(), []byte(wireMagic)) {
+		return t.wire(body.Bytes())
+	}
+	return t.decoded(body.Bytes())
 }
 
 // wire returns a page of protobuf. Its objects are decoded one at a time.
@@ -97,6 +122,9 @@ func (t typed[T, O, L, P]) wire(body []byte) (page, error) {
 		return page{}, errNoList
 	}
 	return page{items: len(list.items), next: list.next, take: func(into *snapshot.Facts) error {
+		if t.facts.grow != nil {
+			t.facts.grow(into, len(list.items)+min(list.remaining, maxRoom))
+		}
 		var lean []byte
 		for _, item := range list.items {
 			var o O
@@ -107,7 +135,7 @@ func (t typed[T, O, L, P]) wire(body []byte) (page, error) {
 			if err != nil {
 				return &objectError{fmt.Errorf("decode %s: %w", t.kind, err)}
 			}
-			t.add(into, &o)
+			t.facts.add(into, &o)
 		}
 		return nil
 	}}, nil
@@ -131,7 +159,7 @@ func (t typed[T, O, L, P]) decoded(body []byte) (page, error) {
 	objects := t.items(list)
 	return page{items: len(objects), next: list.GetContinue(), take: func(into *snapshot.Facts) error {
 		for i := range objects {
-			t.add(into, &objects[i])
+			t.facts.add(into, &objects[i])
 		}
 		return nil
 	}}, nil

@@ -1,13 +1,11 @@
 package kube
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -48,7 +46,6 @@ type Source struct {
 	customs   map[snapshot.Kind]ingest.Custom
 	hosts     map[snapshot.Kind]*hostsource.Source
 	opts      Options
-	bodies    sync.Pool // of *bytes.Buffer: bodies of answers
 }
 
 var _ audit.Source = (*Source)(nil)
@@ -82,8 +79,7 @@ func NewSource(cfg *rest.Config, opts Options) (*Source, error) {
 	source := &Source{
 		client: client, opts: opts,
 		resources: map[snapshot.Kind]resource{}, customs: map[snapshot.Kind]ingest.Custom{},
-		hosts:  map[snapshot.Kind]*hostsource.Source{},
-		bodies: sync.Pool{New: func() any { return new(bytes.Buffer) }},
+		hosts: map[snapshot.Kind]*hostsource.Source{},
 	}
 	for _, r := range resources() {
 		source.resources[r.kind] = r

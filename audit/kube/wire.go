@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -28,6 +29,7 @@ const (
 type wireList struct {
 	version, next string
 	items         [][]byte // parts of what was sent
+	remaining     int      // objects on later pages, zero where that is not said
 }
 
 // readWire takes a list apart.
@@ -55,6 +57,7 @@ func readWire(body []byte) (wireList, error) {
 	err = walk(raw, func(n protowire.Number, value []byte) error {
 		switch n {
 		case listMetadata:
+			list.remaining = remaining(value)
 			return walk(value, list.meta)
 		case listItems:
 			list.items = append(list.items, value)
@@ -72,6 +75,26 @@ func (l *wireList) meta(n protowire.Number, value []byte) error {
 		l.next = string(value)
 	}
 	return nil
+}
+
+// remaining returns how many objects are on later pages.
+func remaining(meta []byte) int {
+	for len(meta) > 0 {
+		number, kind, n := protowire.ConsumeTag(meta)
+		if n < 0 {
+			return 0
+		}
+		value := protowire.ConsumeFieldValue(number, kind, meta[n:])
+		if value < 0 {
+			return 0
+		}
+		if number == metaRemaining && kind == protowire.VarintType {
+			count, _ := protowire.ConsumeVarint(meta[n:])
+			return int(min(count, math.MaxInt32))
+		}
+		meta = meta[n+value:]
+	}
+	return 0
 }
 
 // walk calls a function for each field of a message that holds bytes: a text or
