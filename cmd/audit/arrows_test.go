@@ -36,6 +36,9 @@ var arrows = map[string][]string{
 	"notify/visible":      {},
 	// A stand-in for Slack that believes nothing of what it is to check.
 	"notify/slack/slacktest": {"notify/slack/slacktest"},
+	"audit/kube/bench": {
+		"audit", "audit/config", "audit/kube", "audit/kube/bench/estate", "audit/kube/kubetest", "rules", "rules/snapshot",
+	},
 	"cmd": {
 		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/snapshot",
@@ -55,9 +58,10 @@ var pure = map[string][]string{
 // onlyTests are packages that tests alone may import, and the commands that
 // run tests or demonstrations.
 var onlyTests = map[string][]string{
-	"rules/rulestest":        {},
-	"audit/kube/kubetest":    {"audit/kube/kubetest/withcluster"},
-	"notify/slack/slacktest": {"notify/slack/slacktest/slackd"},
+	"rules/rulestest":         {},
+	"audit/kube/kubetest":     {"audit/kube/kubetest/withcluster", "audit/kube/bench"},
+	"audit/kube/bench/estate": {"audit/kube/bench"},
+	"notify/slack/slacktest":  {"notify/slack/slacktest/slackd"},
 }
 
 // clients are what only the rooms that talk to an API server may depend on, by
