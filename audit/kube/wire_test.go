@@ -139,7 +139,7 @@ func alike(serializer.CodecFactory) []any {
 	}
 }
 
-func encode(t *testing.T, list runtime.Object, mediaType string) []byte {
+func encode(t testing.TB, list runtime.Object, mediaType string) []byte {
 	t.Helper()
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
 	if !ok {
