@@ -55,7 +55,7 @@ func (s *Store) page(ctx context.Context, opts metav1.ListOptions) ([]rawFinding
 	}
 	var list struct {
 		Metadata metav1.ListMeta `json:"metadata"`
-		Items    []rawFinding    `json:"items"`
+		Items    []listedFinding `json:"items"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, "", fmt.Errorf("decode list: %w", err)
@@ -63,5 +63,30 @@ func (s *Store) page(ctx context.Context, opts metav1.ListOptions) ([]rawFinding
 	if list.Metadata.ResourceVersion == "" {
 		return nil, "", errNoList
 	}
-	return list.Items, list.Metadata.Continue, nil
+	items := make([]rawFinding, len(list.Items))
+	for i := range list.Items {
+		items[i] = list.Items[i].raw()
+	}
+	return items, list.Metadata.Continue, nil
+}
+
+// listedFinding is a finding in a list, of whose metadata there is only what a
+// record needs: who manages which field would be most of what is decoded.
+type listedFinding struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name            string            `json:"name"`
+		ResourceVersion string            `json:"resourceVersion"`
+		Labels          map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Spec   json.RawMessage `json:"spec"`
+	Status json.RawMessage `json:"status"`
+}
+
+func (l *listedFinding) raw() rawFinding {
+	return rawFinding{
+		APIVersion: l.APIVersion, Kind: l.Kind, Spec: l.Spec, Status: l.Status,
+		Metadata: metav1.ObjectMeta{Name: l.Metadata.Name, ResourceVersion: l.Metadata.ResourceVersion, Labels: l.Metadata.Labels},
+	}
 }
