@@ -78,16 +78,19 @@ func BenchmarkFreeze(b *testing.B) {
 	b.ReportMetric(float64(size.Objects()), "objects/op")
 }
 
-// BenchmarkJudge judges the estate by which targets are set by all rules.
+// BenchmarkJudge judges the estates by which targets are set by all rules.
 func BenchmarkJudge(b *testing.B) {
-	c := config.Default()
-	size := estate.Default()
-	snap := freeze(estateFacts(size, &c))
-	b.ReportAllocs()
-	for b.Loop() {
-		audit.Evaluate(snap, rules.All(), &c, now)
+	for name, size := range map[string]estate.Size{"default": estate.Default(), "large": estate.Large()} {
+		b.Run(name, func(b *testing.B) {
+			c := config.Default()
+			snap := freeze(estateFacts(size, &c))
+			b.ReportAllocs()
+			for b.Loop() {
+				audit.Evaluate(snap, rules.All(), &c, now)
+			}
+			b.ReportMetric(float64(size.Objects()), "objects/op")
+		})
 	}
-	b.ReportMetric(float64(size.Objects()), "objects/op")
 }
 
 // BenchmarkReconcile holds a thousand findings against the same that are stored.
