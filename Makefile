@@ -66,6 +66,13 @@ demo: tools ## sweep the sample estate in a real control plane, mend a fault, sw
 drill: tools ## let two publishers fight on a real API server, and print what it costs
 	$(GO) test ./audit/kube/drill -run '^TestDrill$$' -v -count=1
 
+# LARGE=1 measures an estate of ten times the size, too; ARGS are flags of the
+# benchmark, such as its sizes.
+.PHONY: bench
+bench: tools build ## measure a sweep on a real API server, and write what it costs into BENCH.md
+	@$(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./audit/kube/bench/...
+	$(BIN)/bench -page BENCH.md $(if $(LARGE),-large) $(ARGS)
+
 # What the image is called, for which machines it is made, and when it says that
 # it was made: with the commit, so that two builds of one are the same.
 IMAGE     ?= ghcr.io/eventuallytrue/audit

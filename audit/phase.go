@@ -9,7 +9,7 @@ type Phase struct {
 }
 
 // The phases of a sweep, in their order. One that does not publish has the first
-// two only.
+// two only. To wait and to load begin with judging, beside it.
 const (
 	PhaseRead    = "read"
 	PhaseJudge   = "judge"
@@ -39,4 +39,13 @@ func (w *stopwatch) end(phase string) {
 	now := w.clock()
 	w.phases = append(w.phases, Phase{phase, now.Sub(w.began)})
 	w.began = now
+}
+
+// beside adds a phase that went on beside others, and begins the next.
+func (w *stopwatch) beside(phase string, took time.Duration) {
+	if w == nil {
+		return
+	}
+	w.phases = append(w.phases, Phase{phase, took})
+	w.began = w.clock()
 }

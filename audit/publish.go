@@ -48,18 +48,14 @@ type Published struct {
 // publish brings what is stored in line with what was swept. It is to be called
 // by one publisher at a time; where two are at it all the same, each finding is
 // still created once and no write is lost, since a conflict is decided again.
-func (p *Publisher) publish(ctx context.Context, s *swept, res *Result) (*Published, error) {
+func (p *Publisher) publish(turn turn, s *swept, res *Result) (*Published, error) {
+	ctx, stored, newer := turn.held, turn.stored, turn.newer
 	r := p.Reconciliation
 	r.Now = res.Started
 	var teller Teller
 	if p.Teller != nil {
 		teller = p.Teller(res)
 		r.Tell = teller.Senders
-	}
-	stored, newer, err := p.Store.Load(ctx)
-	s.watch.end(PhaseLoad)
-	if err != nil {
-		return nil, err
 	}
 	records := make([]Record, len(stored))
 	versions := make(map[string]Stored, len(stored))

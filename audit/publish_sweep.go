@@ -37,30 +37,74 @@ type Lock interface {
 
 // SweepAndPublish sweeps, looks again at what is about to be opened or resolved,
 // and brings what is stored in line. The result holds the findings that survived
-// the second look, in their stored state. Reading and judging need no lock:
-// it is held while findings are loaded and written, and no longer.
+// the second look, in their stored state. Reading needs no lock, and it takes by far
+// the longest: the lock is taken, and what is stored is loaded, while the facts are
+// judged.
 func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time,
 	p *Publisher, lock Lock,
 ) (*Result, *Published, error) {
-	res, s, err := sweep(ctx, &Previous{}, src, set, c, clock)
+	coming := make(chan turn, 1)
+	read := thenSource{src, func() {
+		go func() { coming <- p.takeTurn(ctx, lock, clock) }()
+	}}
+	res, s, err := sweep(ctx, &Previous{}, read, set, c, clock)
 	if err != nil {
 		return nil, nil, err
 	}
 	// Also of what fails it is told how long it took.
 	defer func() { res.Phases = s.watch.phases }()
-	held, release, err := lock.Acquire(ctx)
-	s.watch.end(PhaseWait)
-	if err != nil {
-		return res, nil, fmt.Errorf("publish: %w", err)
+	t := <-coming
+	defer t.release()
+	s.watch.beside(PhaseWait, t.waited)
+	s.watch.beside(PhaseLoad, t.loaded)
+	if t.err != nil {
+		return res, nil, fmt.Errorf("publish: %w", t.err)
 	}
-	defer release()
-	published, err := p.publish(held, s, res)
+	published, err := p.publish(t, s, res)
 	if err != nil {
 		return res, published, fmt.Errorf("publish: %w", err)
 	}
 	res.Findings, res.Deliveries = published.findings(), published.Deliveries
 	res.Finished = clock()
 	return res, published, nil
+}
+
+// thenSource is a source that says when it was read.
+type thenSource struct {
+	Source
+	read func()
+}
+
+func (s thenSource) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (Reading, error) {
+	reading, err := s.Source.Read(ctx, kinds, b)
+	if err == nil {
+		s.read()
+	}
+	return reading, err
+}
+
+// turn is a lock that is held, and what is stored in the meantime.
+type turn struct {
+	held    context.Context
+	release func() // to be called even with an error
+	stored  []Stored
+	newer   []string
+	err     error
+
+	waited, loaded time.Duration
+}
+
+func (p *Publisher) takeTurn(ctx context.Context, lock Lock, clock func() time.Time) turn {
+	began := clock()
+	held, release, err := lock.Acquire(ctx)
+	acquired := clock()
+	if err != nil {
+		return turn{release: func() {}, err: err, waited: acquired.Sub(began)}
+	}
+	t := turn{held: held, release: release, waited: acquired.Sub(began)}
+	t.stored, t.newer, t.err = p.Store.Load(held)
+	t.loaded = clock().Sub(acquired)
+	return t
 }
 
 // findings are those that are pending or open after publishing, sorted as in a

@@ -18,12 +18,16 @@ func tlsOnlyHosts(c *claims, in Input) []Advisory {
 			continue
 		}
 		owner := in.Owner(&ing.Meta)
-		seen := map[string]bool{}
+		var seen map[string]bool
 		for _, h := range ing.TLSHosts {
 			host := NormalHost(h)
 			list := c.byHost[host]
-			if host == "" || IsWildcard(host) || seen[host] || len(list) == 0 {
+			// Mostly it is the object itself that claims the host.
+			if host == "" || IsWildcard(host) || seen[host] || len(list) == 0 || list[0].owner.Is(owner) {
 				continue
+			}
+			if seen == nil {
+				seen = map[string]bool{}
 			}
 			seen[host] = true
 			if known[host] == nil {

@@ -25,7 +25,10 @@ func ingressClaims(c *claims, in Input) {
 				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name)
 			}
 		}
-		if name, shared := class.catchAll(ing); shared && ing.DefaultOnly {
+		if !ing.DefaultOnly {
+			continue
+		}
+		if name, shared := class.catchAll(ing); shared {
 			c.add(name, &ing.Meta, owner, snapshot.FromDefault, ing.HostsSet, class.name)
 		}
 	}

@@ -41,6 +41,8 @@ func (x *selectorIndex[T]) add(by snapshot.Selector, item T) {
 	x.rest = append(x.rest, it)
 }
 
+func (x *selectorIndex[T]) empty() bool { return len(x.byLabel)+len(x.byKey)+len(x.rest) == 0 }
+
 // each calls a function for each item whose selector matches.
 func (x *selectorIndex[T]) each(labels snapshot.Labels, found func(T)) {
 	try := func(list []selected[T]) {

@@ -7,7 +7,7 @@ import (
 )
 
 // ports is a set of port numbers of one protocol: sorted inclusive ranges that
-// do not touch.
+// do not touch. Sets share them, so none is ever changed.
 type ports []portSpan
 
 type portSpan struct{ first, last int32 }
@@ -30,8 +30,11 @@ func (p ports) few() bool {
 
 // plus returns the union.
 func (p ports) plus(q ports) ports {
-	if p.all() || len(q) == 0 {
+	switch {
+	case p.all() || len(q) == 0:
 		return p
+	case q.all() || len(p) == 0:
+		return q
 	}
 	list := slices.Concat(p, q)
 	slices.SortFunc(list, func(a, b portSpan) int { return int(a.first - b.first) })
@@ -48,7 +51,10 @@ func (p ports) plus(q ports) ports {
 
 // minus returns what is in p and not in q.
 func (p ports) minus(q ports) ports {
-	out := slices.Clone(p)
+	if len(p) == 0 || q.all() {
+		return nil
+	}
+	out := p
 	for _, cut := range q {
 		var left ports
 		for _, s := range out {
@@ -69,7 +75,15 @@ func (p ports) minus(q ports) ports {
 }
 
 // and returns what is in both.
-func (p ports) and(q ports) ports { return p.minus(p.minus(q)) }
+func (p ports) and(q ports) ports {
+	switch {
+	case p.all() || len(q) == 0:
+		return q
+	case q.all() || len(p) == 0:
+		return p
+	}
+	return p.minus(p.minus(q))
+}
 
 // portsOf returns the ports of a rule that are of one protocol.
 func portsOf(p snapshot.Ports, protocol snapshot.Protocol) ports {

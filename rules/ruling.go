@@ -114,6 +114,9 @@ func (r *ruling) judgeAll(selectors [][]snapshot.Selector) {
 // depends only on which policies select them, so it is judged once for each
 // such set.
 func (r *ruling) judge(labels snapshot.Labels) *judgement {
+	if r.pods.empty() {
+		return r.judgeSome(nil)
+	}
 	key := labels.Key()
 	if j := r.byLabels[key]; j != nil {
 		return j
@@ -121,7 +124,14 @@ func (r *ruling) judge(labels snapshot.Labels) *judgement {
 	var some []int
 	r.pods.each(labels, func(i int) { some = append(some, i) })
 	slices.Sort(some)
-	some = slices.Compact(some)
+	j := r.judgeSome(slices.Compact(some))
+	r.byLabels[key] = j
+	return j
+}
+
+// judgeSome returns what those policies come to that select a pod and not always
+// do, with those that always do.
+func (r *ruling) judgeSome(some []int) *judgement {
 	var which []byte
 	for _, i := range some {
 		which = append(strconv.AppendInt(which, int64(i), 36), ' ')
@@ -133,7 +143,6 @@ func (r *ruling) judge(labels snapshot.Labels) *judgement {
 		j = r.judgeThose(slices.Compact(all))
 		r.bySome[string(which)] = j
 	}
-	r.byLabels[key] = j
 	return j
 }
 

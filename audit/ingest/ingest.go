@@ -21,6 +21,7 @@ type Ingester struct {
 	channel   string
 	strings   map[string]string
 	labels    map[string]snapshot.Labels
+	key       []byte // of labels that are looked for
 }
 
 // New returns an Ingester. Of an object's labels and annotations the first one
@@ -94,17 +95,18 @@ func (in *Ingester) intern(s string) string {
 }
 
 // labelSet returns the labels of the map, kept once: the pods of a workload
-// share theirs.
+// share theirs. So do their keys and values, of which most workloads have some.
 func (in *Ingester) labelSet(m map[string]string) snapshot.Labels {
-	l := snapshot.NewLabels(m)
-	if l.Len() == 0 {
-		return l
+	if len(m) == 0 {
+		return snapshot.Labels{}
 	}
-	key := l.Key()
-	if kept, ok := in.labels[key]; ok {
+	l := snapshot.NewLabels(m)
+	in.key = l.AppendKey(in.key[:0])
+	if kept, ok := in.labels[string(in.key)]; ok {
 		return kept
 	}
-	in.labels[key] = l
+	l = l.Map(in.intern)
+	in.labels[string(in.key)] = l
 	return l
 }
 

@@ -3,7 +3,6 @@ package ingest
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -84,10 +83,7 @@ func annotatedHosts(f *snapshot.Ingress, o *metav1.ObjectMeta) {
 			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromExternalDNS, Set: annotationSet(o, annotationExternalDNS)})
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if !strings.HasPrefix(key, annotationALBConditions) {
-			continue
-		}
+	for _, key := range keysBelow(annotations, annotationALBConditions) {
 		hosts, patterns, err := hostHeaders(annotations[key])
 		if err != nil {
 			f.Unreadable = append(f.Unreadable, fmt.Sprintf("%s: %v", key, err))
@@ -99,6 +95,18 @@ func annotatedHosts(f *snapshot.Ingress, o *metav1.ObjectMeta) {
 			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromALB, Set: annotationSet(o, key)})
 		}
 	}
+}
+
+// keysBelow returns the keys with a prefix, sorted. Mostly there are none.
+func keysBelow(annotations map[string]string, prefix string) []string {
+	var keys []string
+	for key := range annotations {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 func regularExpression(annotation, pattern string) string {

@@ -18,7 +18,7 @@ import (
 // raw makes a fetch of a kind that custom resources serve. Its objects stay the
 // JSON that the server sent until they become facts.
 func raw(client rest.Interface, kind snapshot.Kind, version string, take func(json.RawMessage, *snapshot.Facts) error) fetch {
-	return func(ctx context.Context, opts metav1.ListOptions, into *snapshot.Facts) (int, string, error) {
+	return func(ctx context.Context, opts metav1.ListOptions) (page, error) {
 		request := get(client, kind, version).Resource(kind.Resource()).
 			Param("limit", strconv.FormatInt(opts.Limit, 10))
 		if opts.Continue != "" {
@@ -27,43 +27,30 @@ func raw(client rest.Interface, kind snapshot.Kind, version string, take func(js
 		if opts.FieldSelector != "" {
 			request = request.Param("fieldSelector", opts.FieldSelector)
 		}
-		result := request.Do(ctx)
-		// Only Error reads what the server says when it refuses.
-		if err := result.Error(); err != nil {
-			return 0, "", err
-		}
-		body, err := result.Raw()
+		body, err := answer(ctx, request)
 		if err != nil {
-			return 0, "", err
+			return page{}, err
 		}
-		var page struct {
+		var list struct {
 			Metadata metav1.ListMeta   `json:"metadata"`
 			Items    []json.RawMessage `json:"items"`
 		}
-		if err := json.Unmarshal(body, &page); err != nil {
-			return 0, "", fmt.Errorf("decode list: %w", err)
+		if err := json.Unmarshal(body, &list); err != nil {
+			return page{}, fmt.Errorf("decode list: %w", err)
 		}
-		if page.Metadata.ResourceVersion == "" {
-			return 0, "", errNoList
+		if list.Metadata.ResourceVersion == "" {
+			return page{}, errNoList
 		}
-		var facts snapshot.Facts
-		for _, item := range page.Items {
-			if err := take(item, &facts); err != nil {
-				return 0, "", &objectError{err}
+		return page{items: len(list.Items), next: list.Metadata.Continue, take: func(into *snapshot.Facts) error {
+			for _, item := range list.Items {
+				if err := take(item, into); err != nil {
+					return &objectError{err}
+				}
 			}
-		}
-		into.Append(facts)
-		return len(page.Items), page.Metadata.Continue, nil
+			return nil
+		}}, nil
 	}
 }
-
-// objectError is an object that is stored and yet makes no sense. Asking again
-// does not help.
-type objectError struct{ err error }
-
-func (e *objectError) Error() string { return e.err.Error() }
-
-func (e *objectError) Unwrap() error { return e.err }
 
 // readCustom reads a custom kind in the version that is served.
 func (s *Source) readCustom(ctx context.Context, c *ingest.Custom, version string) outcome {

@@ -1,45 +1,46 @@
 package kube
 
 import (
-	"context"
-
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-func openWebhooks(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	client := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	return func(ctx context.Context, opts metav1.ListOptions, into *snapshot.Facts) (int, string, error) {
-		page, err := client.List(ctx, opts)
-		if err != nil {
-			return 0, "", err
-		}
-		if page.ResourceVersion == "" {
-			return 0, "", errNoList
-		}
-		for i := range page.Items {
-			into.Gates = append(into.Gates, in.Webhooks(&page.Items[i])...)
-		}
-		return len(page.Items), page.Continue, nil
-	}
+// openWebhooks opens a kind of which each object is several facts. Of it and the
+// kinds below there are few, and they are decoded whole.
+func openWebhooks(s *Source, in *ingest.Ingester) fetch {
+	type (
+		object = admissionv1.ValidatingWebhookConfiguration
+		list   = admissionv1.ValidatingWebhookConfigurationList
+	)
+	return typed[list, object, *list, *object]{
+		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingWebhooks,
+		items: func(l *list) []object { return l.Items },
+		facts: sink[object]{add: func(f *snapshot.Facts, o *object) { f.Gates = append(f.Gates, in.Webhooks(o)...) }},
+	}.fetch()
 }
 
-func openAdmissionPolicies(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.AdmissionregistrationV1().ValidatingAdmissionPolicies().List,
-		func(l *admissionv1.ValidatingAdmissionPolicyList) []admissionv1.ValidatingAdmissionPolicy {
-			return l.Items
-		},
-		in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.Gate { return &f.Gates })
+func openAdmissionPolicies(s *Source, in *ingest.Ingester) fetch {
+	type (
+		object = admissionv1.ValidatingAdmissionPolicy
+		list   = admissionv1.ValidatingAdmissionPolicyList
+	)
+	return typed[list, object, *list, *object]{
+		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingPolicies,
+		items: func(l *list) []object { return l.Items },
+		facts: one(in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.Gate { return &f.Gates }),
+	}.fetch()
 }
 
-func openAdmissionBindings(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().List,
-		func(l *admissionv1.ValidatingAdmissionPolicyBindingList) []admissionv1.ValidatingAdmissionPolicyBinding {
-			return l.Items
-		},
-		in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.GateBinding { return &f.GateBindings })
+func openAdmissionBindings(s *Source, in *ingest.Ingester) fetch {
+	type (
+		object = admissionv1.ValidatingAdmissionPolicyBinding
+		list   = admissionv1.ValidatingAdmissionPolicyBindingList
+	)
+	return typed[list, object, *list, *object]{
+		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingBindings,
+		items: func(l *list) []object { return l.Items },
+		facts: one(in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.GateBinding { return &f.GateBindings }),
+	}.fetch()
 }

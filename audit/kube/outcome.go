@@ -22,7 +22,7 @@ func (s *Source) readKind(ctx context.Context, kind snapshot.Kind) outcome {
 	if !ok {
 		return outcome{read: s.failed(kind, noReader)}
 	}
-	facts, items, err := s.all(ctx, res.open(s.client, s.ingester()))
+	facts, items, err := s.all(ctx, res.open(s, s.ingester()))
 	if apierrors.IsNotFound(err) {
 		return outcome{read: s.notFound(ctx, res)}
 	}

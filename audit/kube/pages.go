@@ -35,29 +35,55 @@ func (s *Source) all(ctx context.Context, fetch fetch) (snapshot.Facts, int, err
 	return snapshot.Facts{}, 0, fmt.Errorf("the list expired %d times before it was complete", maxStarts)
 }
 
-// once reads the pages of a kind one after the other, all of one state.
+// once reads the pages of a kind one after the other, all of one state. While
+// the facts of one are taken in, the next is on its way.
 func (s *Source) once(ctx context.Context, fetch fetch) (snapshot.Facts, int, error) {
+	// What is on its way when there is an error is of no use.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var facts snapshot.Facts
 	items := 0
 	opts := metav1.ListOptions{Limit: s.opts.PageSize}
-	for {
-		var n int
-		var next string
-		err := s.retry(ctx, func(ctx context.Context) (err error) {
-			n, next, err = fetch(ctx, opts, &facts)
+	for coming := s.request(ctx, fetch, opts); ; {
+		a := <-coming
+		switch {
+		case a.err != nil:
+			return snapshot.Facts{}, 0, a.err
+		case a.page.next == "":
+		case a.page.next == opts.Continue:
+			return snapshot.Facts{}, 0, errRepeats
+		default:
+			opts.Continue = a.page.next
+			coming = s.request(ctx, fetch, opts)
+		}
+		if err := a.page.take(&facts); err != nil {
+			return snapshot.Facts{}, 0, err
+		}
+		items += a.page.items
+		if a.page.next == "" {
+			return facts, items, nil
+		}
+	}
+}
+
+// asked is what became of a request for a page.
+type asked struct {
+	page page
+	err  error
+}
+
+// request asks for a page. What comes of it nobody has to receive.
+func (s *Source) request(ctx context.Context, fetch fetch, opts metav1.ListOptions) <-chan asked {
+	done := make(chan asked, 1)
+	go func() {
+		var a asked
+		a.err = s.retry(ctx, func(ctx context.Context) (err error) {
+			a.page, err = fetch(ctx, opts)
 			return err
 		})
-		switch {
-		case err != nil:
-			return snapshot.Facts{}, 0, err
-		case next == "":
-			return facts, items + n, nil
-		case next == opts.Continue:
-			return snapshot.Facts{}, 0, errRepeats
-		}
-		items += n
-		opts.Continue = next
-	}
+		done <- a
+	}()
+	return done
 }
 
 // expired reports whether the state that a list is a view of is gone. A

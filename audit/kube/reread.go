@@ -50,7 +50,7 @@ func (s *Source) readPart(ctx context.Context, p snapshot.Part, version string) 
 	in := s.ingester()
 	var f fetch
 	if res, ok := s.resources[p.Kind]; ok {
-		f = res.open(s.client, in)
+		f = res.open(s, in)
 	} else if take := s.taker(ctx, p.Kind); take != nil && version != "" {
 		f = raw(s.client.Discovery().RESTClient(), p.Kind, version, func(item json.RawMessage, facts *snapshot.Facts) error {
 			return take(in, item, facts)
@@ -83,8 +83,8 @@ func within(f fetch, p snapshot.Part) fetch {
 	if p.Kind == snapshot.Namespaces {
 		field = "metadata.name"
 	}
-	return func(ctx context.Context, opts metav1.ListOptions, into *snapshot.Facts) (int, string, error) {
+	return func(ctx context.Context, opts metav1.ListOptions) (page, error) {
 		opts.FieldSelector = field + "=" + p.Namespace
-		return f(ctx, opts, into)
+		return f(ctx, opts)
 	}
 }

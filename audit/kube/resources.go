@@ -5,7 +5,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -33,70 +32,88 @@ func resources() []resource {
 	}
 }
 
-func openNamespaces(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.CoreV1().Namespaces().List,
-		func(l *corev1.NamespaceList) []corev1.Namespace { return l.Items }, in.Namespace,
-		func(f *snapshot.Facts) *[]snapshot.Namespace { return &f.Namespaces })
+func openNamespaces(s *Source, in *ingest.Ingester) fetch {
+	return typed[corev1.NamespaceList, corev1.Namespace, *corev1.NamespaceList, *corev1.Namespace]{
+		client: s.client.CoreV1().RESTClient(), kind: snapshot.Namespaces, fields: namespaceFields(),
+		items: func(l *corev1.NamespaceList) []corev1.Namespace { return l.Items }, facts: one(in.Namespace, func(f *snapshot.Facts) *[]snapshot.Namespace { return &f.Namespaces }),
+	}.fetch()
 }
 
-func openPods(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.CoreV1().Pods("").List,
-		func(l *corev1.PodList) []corev1.Pod { return l.Items }, in.Pod,
-		func(f *snapshot.Facts) *[]snapshot.Pod { return &f.Pods })
+func openPods(s *Source, in *ingest.Ingester) fetch {
+	return typed[corev1.PodList, corev1.Pod, *corev1.PodList, *corev1.Pod]{
+		client: s.client.CoreV1().RESTClient(), kind: snapshot.Pods, fields: podFields(),
+		items: func(l *corev1.PodList) []corev1.Pod { return l.Items }, facts: one(in.Pod, func(f *snapshot.Facts) *[]snapshot.Pod { return &f.Pods }),
+	}.fetch()
 }
 
-func openReplicationControllers(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.CoreV1().ReplicationControllers("").List,
-		func(l *corev1.ReplicationControllerList) []corev1.ReplicationController { return l.Items },
-		in.ReplicationController, workloads)
+func openReplicationControllers(s *Source, in *ingest.Ingester) fetch {
+	return typed[corev1.ReplicationControllerList, corev1.ReplicationController, *corev1.ReplicationControllerList, *corev1.ReplicationController]{
+		client: s.client.CoreV1().RESTClient(), kind: snapshot.ReplicationControllers, fields: templateFields(3),
+		items: func(l *corev1.ReplicationControllerList) []corev1.ReplicationController { return l.Items }, facts: one(in.ReplicationController, workloads),
+	}.fetch()
 }
 
-func openDaemonSets(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.AppsV1().DaemonSets("").List,
-		func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, in.DaemonSet, workloads)
+func openDaemonSets(s *Source, in *ingest.Ingester) fetch {
+	return typed[appsv1.DaemonSetList, appsv1.DaemonSet, *appsv1.DaemonSetList, *appsv1.DaemonSet]{
+		client: s.client.AppsV1().RESTClient(), kind: snapshot.DaemonSets, fields: templateFields(2),
+		items: func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, facts: one(in.DaemonSet, workloads),
+	}.fetch()
 }
 
-func openDeployments(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.AppsV1().Deployments("").List,
-		func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items }, in.Deployment, workloads)
+func openDeployments(s *Source, in *ingest.Ingester) fetch {
+	return typed[appsv1.DeploymentList, appsv1.Deployment, *appsv1.DeploymentList, *appsv1.Deployment]{
+		client: s.client.AppsV1().RESTClient(), kind: snapshot.Deployments, fields: templateFields(3),
+		items: func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items }, facts: one(in.Deployment, workloads),
+	}.fetch()
 }
 
-func openReplicaSets(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.AppsV1().ReplicaSets("").List,
-		func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items }, in.ReplicaSet, workloads)
+func openReplicaSets(s *Source, in *ingest.Ingester) fetch {
+	return typed[appsv1.ReplicaSetList, appsv1.ReplicaSet, *appsv1.ReplicaSetList, *appsv1.ReplicaSet]{
+		client: s.client.AppsV1().RESTClient(), kind: snapshot.ReplicaSets, fields: templateFields(3),
+		items: func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items }, facts: one(in.ReplicaSet, workloads),
+	}.fetch()
 }
 
-func openStatefulSets(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.AppsV1().StatefulSets("").List,
-		func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, in.StatefulSet, workloads)
+func openStatefulSets(s *Source, in *ingest.Ingester) fetch {
+	return typed[appsv1.StatefulSetList, appsv1.StatefulSet, *appsv1.StatefulSetList, *appsv1.StatefulSet]{
+		client: s.client.AppsV1().RESTClient(), kind: snapshot.StatefulSets, fields: templateFields(3),
+		items: func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, facts: one(in.StatefulSet, workloads),
+	}.fetch()
 }
 
-func openCronJobs(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.BatchV1().CronJobs("").List,
-		func(l *batchv1.CronJobList) []batchv1.CronJob { return l.Items }, in.CronJob, workloads)
+func openCronJobs(s *Source, in *ingest.Ingester) fetch {
+	return typed[batchv1.CronJobList, batchv1.CronJob, *batchv1.CronJobList, *batchv1.CronJob]{
+		client: s.client.BatchV1().RESTClient(), kind: snapshot.CronJobs, fields: cronJobFields(),
+		items: func(l *batchv1.CronJobList) []batchv1.CronJob { return l.Items }, facts: one(in.CronJob, workloads),
+	}.fetch()
 }
 
-func openJobs(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.BatchV1().Jobs("").List,
-		func(l *batchv1.JobList) []batchv1.Job { return l.Items }, in.Job, workloads)
+func openJobs(s *Source, in *ingest.Ingester) fetch {
+	return typed[batchv1.JobList, batchv1.Job, *batchv1.JobList, *batchv1.Job]{
+		client: s.client.BatchV1().RESTClient(), kind: snapshot.Jobs, fields: jobFields(),
+		items: func(l *batchv1.JobList) []batchv1.Job { return l.Items }, facts: one(in.Job, workloads),
+	}.fetch()
 }
 
-func openIngressClasses(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.NetworkingV1().IngressClasses().List,
-		func(l *networkingv1.IngressClassList) []networkingv1.IngressClass { return l.Items }, in.IngressClass,
-		func(f *snapshot.Facts) *[]snapshot.IngressClass { return &f.IngressClasses })
+func openIngressClasses(s *Source, in *ingest.Ingester) fetch {
+	return typed[networkingv1.IngressClassList, networkingv1.IngressClass, *networkingv1.IngressClassList, *networkingv1.IngressClass]{
+		client: s.client.NetworkingV1().RESTClient(), kind: snapshot.IngressClasses, fields: specFields(),
+		items: func(l *networkingv1.IngressClassList) []networkingv1.IngressClass { return l.Items }, facts: one(in.IngressClass, func(f *snapshot.Facts) *[]snapshot.IngressClass { return &f.IngressClasses }),
+	}.fetch()
 }
 
-func openIngresses(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.NetworkingV1().Ingresses("").List,
-		func(l *networkingv1.IngressList) []networkingv1.Ingress { return l.Items }, in.Ingress,
-		func(f *snapshot.Facts) *[]snapshot.Ingress { return &f.Ingresses })
+func openIngresses(s *Source, in *ingest.Ingester) fetch {
+	return typed[networkingv1.IngressList, networkingv1.Ingress, *networkingv1.IngressList, *networkingv1.Ingress]{
+		client: s.client.NetworkingV1().RESTClient(), kind: snapshot.Ingresses, fields: specFields(managedFields()),
+		items: func(l *networkingv1.IngressList) []networkingv1.Ingress { return l.Items }, facts: one(in.Ingress, func(f *snapshot.Facts) *[]snapshot.Ingress { return &f.Ingresses }),
+	}.fetch()
 }
 
-func openNetworkPolicies(c kubernetes.Interface, in *ingest.Ingester) fetch {
-	return typed(c.NetworkingV1().NetworkPolicies("").List,
-		func(l *networkingv1.NetworkPolicyList) []networkingv1.NetworkPolicy { return l.Items }, in.NetworkPolicy,
-		func(f *snapshot.Facts) *[]snapshot.Policy { return &f.Policies })
+func openNetworkPolicies(s *Source, in *ingest.Ingester) fetch {
+	return typed[networkingv1.NetworkPolicyList, networkingv1.NetworkPolicy, *networkingv1.NetworkPolicyList, *networkingv1.NetworkPolicy]{
+		client: s.client.NetworkingV1().RESTClient(), kind: snapshot.NetworkPolicies, fields: specFields(),
+		items: func(l *networkingv1.NetworkPolicyList) []networkingv1.NetworkPolicy { return l.Items }, facts: one(in.NetworkPolicy, func(f *snapshot.Facts) *[]snapshot.Policy { return &f.Policies }),
+	}.fetch()
 }
 
 func workloads(f *snapshot.Facts) *[]snapshot.Workload { return &f.Workloads }

@@ -18,22 +18,24 @@ import (
 
 // Load implements audit.Store. It reads in pages, as a Source reads a kind.
 func (s *Store) Load(ctx context.Context) (records []audit.Stored, newer []string, err error) {
-	page := func(ctx context.Context, opts metav1.ListOptions, _ *snapshot.Facts) (int, string, error) {
-		// A list that has expired is begun again.
-		if opts.Continue == "" {
-			records, newer = nil, nil
-		}
+	fetch := func(ctx context.Context, opts metav1.ListOptions) (page, error) {
 		items, next, err := s.page(ctx, opts)
-		for i := range items {
-			if f, err := readFinding(&items[i]); err != nil {
-				newer = append(newer, items[i].Metadata.Name)
-			} else {
-				records = append(records, newStored(f))
+		return page{items: len(items), next: next, take: func(*snapshot.Facts) error {
+			// A list that has expired is begun again.
+			if opts.Continue == "" {
+				records, newer = nil, nil
 			}
-		}
-		return len(items), next, err
+			for i := range items {
+				if f, err := readFinding(&items[i]); err != nil {
+					newer = append(newer, items[i].Metadata.Name)
+				} else {
+					records = append(records, newStored(f))
+				}
+			}
+			return nil
+		}}, err
 	}
-	if _, _, err := s.conn.all(klog.NewContext(ctx, klog.Logger{}), page); err != nil {
+	if _, _, err := s.conn.all(klog.NewContext(ctx, klog.Logger{}), fetch); err != nil {
 		return nil, nil, fmt.Errorf("list findings: %w", refusal(err))
 	}
 	slices.SortFunc(records, func(a, b audit.Stored) int { return strings.Compare(a.ID, b.ID) })
@@ -53,7 +55,7 @@ func (s *Store) page(ctx context.Context, opts metav1.ListOptions) ([]rawFinding
 	}
 	var list struct {
 		Metadata metav1.ListMeta `json:"metadata"`
-		Items    []rawFinding    `json:"items"`
+		Items    []listedFinding `json:"items"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, "", fmt.Errorf("decode list: %w", err)
@@ -61,5 +63,30 @@ func (s *Store) page(ctx context.Context, opts metav1.ListOptions) ([]rawFinding
 	if list.Metadata.ResourceVersion == "" {
 		return nil, "", errNoList
 	}
-	return list.Items, list.Metadata.Continue, nil
+	items := make([]rawFinding, len(list.Items))
+	for i := range list.Items {
+		items[i] = list.Items[i].raw()
+	}
+	return items, list.Metadata.Continue, nil
+}
+
+// listedFinding is a finding in a list, of whose metadata there is only what a
+// record needs: who manages which field would be most of what is decoded.
+type listedFinding struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name            string            `json:"name"`
+		ResourceVersion string            `json:"resourceVersion"`
+		Labels          map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Spec   json.RawMessage `json:"spec"`
+	Status json.RawMessage `json:"status"`
+}
+
+func (l *listedFinding) raw() rawFinding {
+	return rawFinding{
+		APIVersion: l.APIVersion, Kind: l.Kind, Spec: l.Spec, Status: l.Status,
+		Metadata: metav1.ObjectMeta{Name: l.Metadata.Name, ResourceVersion: l.Metadata.ResourceVersion, Labels: l.Metadata.Labels},
+	}
 }

@@ -107,3 +107,14 @@ func (b countedBody) Read(p []byte) (int, error) {
 	b.meter.bytes.Add(int64(n))
 	return n, err
 }
+
+// maxRest is how much of an answer is read that nobody wanted.
+const maxRest = 64 << 10
+
+// Close implements io.Closer. What is left of a refusal, which client-go does not
+// always read, is read: it was sent, and the connection can be used again.
+func (b countedBody) Close() error {
+	// An error is one of what nobody wanted.
+	_, _ = io.CopyN(io.Discard, b, maxRest)
+	return b.ReadCloser.Close()
+}

@@ -39,6 +39,9 @@ var arrows = map[string][]string{
 	"notify/metrics":      {"audit", "rules", "rules/snapshot"},
 	// A stand-in for Slack that believes nothing of what it is to check.
 	"notify/slack/slacktest": {"notify/slack/slacktest"},
+	"audit/kube/bench": {
+		"audit", "audit/config", "audit/kube", "audit/kube/bench/estate", "audit/kube/kubetest", "rules", "rules/snapshot",
+	},
 	"cmd": {
 		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/snapshot",
@@ -59,7 +62,8 @@ var pure = map[string][]string{
 // run tests or demonstrations.
 var onlyTests = map[string][]string{
 	"rules/rulestest":         {},
-	"audit/kube/kubetest":     {"audit/kube/kubetest/withcluster"},
+	"audit/kube/kubetest":     {"audit/kube/kubetest/withcluster", "audit/kube/bench"},
+	"audit/kube/bench/estate": {"audit/kube/bench"},
 	"notify/slack/slacktest":  {"notify/slack/slacktest/slackd"},
 	"notify/metrics/promtest": {},
 }

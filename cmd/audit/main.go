@@ -10,6 +10,7 @@ import (
 )
 
 func main() {
+	spareMemory(os.Getenv)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(run(command{

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 
@@ -34,7 +36,19 @@ func encodeJSON(document any) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	for _, c := range plain.String() {
+	out.Grow(plain.Len())
+	for text := plain.Bytes(); len(text) > 0; {
+		// Nearly all of it is plain.
+		n := slices.IndexFunc(text, func(b byte) bool { return b != '\n' && (b < ' ' || b >= 0x7f) })
+		if n < 0 {
+			n = len(text)
+		}
+		out.Write(text[:n])
+		if text = text[n:]; len(text) == 0 {
+			break
+		}
+		c, size := utf8.DecodeRune(text)
+		text = text[size:]
 		// Outside of strings JSON holds nothing that is not visible, but for
 		// the line feeds between its lines.
 		switch {

@@ -29,25 +29,34 @@ type Facts struct {
 	Pods           []Pod
 }
 
-// Append adds more facts.
+// Append adds more facts, and may keep the lists that it is given.
 func (f *Facts) Append(more Facts) {
-	f.Namespaces = append(f.Namespaces, more.Namespaces...)
-	f.Ingresses = append(f.Ingresses, more.Ingresses...)
-	f.IngressClasses = append(f.IngressClasses, more.IngressClasses...)
-	f.Gateways = append(f.Gateways, more.Gateways...)
-	f.ListenerSets = append(f.ListenerSets, more.ListenerSets...)
-	f.Routes = append(f.Routes, more.Routes...)
-	f.HostObjects = append(f.HostObjects, more.HostObjects...)
-	f.Policies = append(f.Policies, more.Policies...)
-	f.Tiers = append(f.Tiers, more.Tiers...)
-	f.Unmodelled = append(f.Unmodelled, more.Unmodelled...)
-	f.Enforcements = append(f.Enforcements, more.Enforcements...)
-	f.Gates = append(f.Gates, more.Gates...)
-	f.GateBindings = append(f.GateBindings, more.GateBindings...)
-	f.Templates = append(f.Templates, more.Templates...)
-	f.Replications = append(f.Replications, more.Replications...)
-	f.Workloads = append(f.Workloads, more.Workloads...)
-	f.Pods = append(f.Pods, more.Pods...)
+	f.Namespaces = joined(f.Namespaces, more.Namespaces)
+	f.Ingresses = joined(f.Ingresses, more.Ingresses)
+	f.IngressClasses = joined(f.IngressClasses, more.IngressClasses)
+	f.Gateways = joined(f.Gateways, more.Gateways)
+	f.ListenerSets = joined(f.ListenerSets, more.ListenerSets)
+	f.Routes = joined(f.Routes, more.Routes)
+	f.HostObjects = joined(f.HostObjects, more.HostObjects)
+	f.Policies = joined(f.Policies, more.Policies)
+	f.Tiers = joined(f.Tiers, more.Tiers)
+	f.Unmodelled = joined(f.Unmodelled, more.Unmodelled)
+	f.Enforcements = joined(f.Enforcements, more.Enforcements)
+	f.Gates = joined(f.Gates, more.Gates)
+	f.GateBindings = joined(f.GateBindings, more.GateBindings)
+	f.Templates = joined(f.Templates, more.Templates)
+	f.Replications = joined(f.Replications, more.Replications)
+	f.Workloads = joined(f.Workloads, more.Workloads)
+	f.Pods = joined(f.Pods, more.Pods)
+}
+
+// joined returns both lists as one. Where there is but one it is taken as it is:
+// to copy it would take twice the memory.
+func joined[F any](list, more []F) []F {
+	if len(list) == 0 {
+		return slices.Clip(more)
+	}
+	return append(list, more...)
 }
 
 // Builder collects the facts of one sweep. It may be used by several
@@ -107,19 +116,40 @@ func (b *Builder) Freeze() *Snapshot {
 // arrange sorts facts by namespace, name, kind and group, and drops all but the
 // last of those that are the same object, or the same part of it.
 func arrange[F any](facts []F, meta func(*F) *Meta) []F {
-	compare := func(a, b *F) int {
-		return cmp.Or(meta(a).Ref().Compare(meta(b).Ref()), cmp.Compare(meta(a).Part, meta(b).Part))
+	compare := func(i, j int) int { return compareMeta(meta(&facts[i]), meta(&facts[j])) }
+	if ascending(len(facts), compare) {
+		return facts
 	}
-	slices.SortStableFunc(facts, func(a, b F) int { return compare(&a, &b) })
-	kept := facts[:0]
-	for i := range facts {
-		if i+1 < len(facts) && compare(&facts[i], &facts[i+1]) == 0 {
+	order := make([]int, len(facts))
+	for i := range order {
+		order[i] = i
+	}
+	// Facts are large, so it is their numbers that are moved.
+	slices.SortFunc(order, func(i, j int) int { return cmp.Or(compare(i, j), cmp.Compare(i, j)) })
+	kept := make([]F, 0, len(facts))
+	for n, i := range order {
+		if n+1 < len(order) && compare(i, order[n+1]) == 0 {
 			continue
 		}
 		kept = append(kept, facts[i])
 	}
-	clear(facts[len(kept):])
 	return kept
+}
+
+// ascending reports whether each of n things comes before the next, as what an API
+// server lists mostly does.
+func ascending(n int, compare func(i, j int) int) bool {
+	for i := 1; i < n; i++ {
+		if compare(i-1, i) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func compareMeta(a, b *Meta) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name),
+		strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group), cmp.Compare(a.Part, b.Part))
 }
 
 // compareReads orders reads by group and resource.

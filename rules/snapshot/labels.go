@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 )
@@ -17,8 +16,13 @@ func NewLabels(m map[string]string) Labels {
 	if len(m) == 0 {
 		return Labels{}
 	}
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
 	pairs := make([]string, 0, 2*len(m))
-	for _, key := range slices.Sorted(maps.Keys(m)) {
+	for _, key := range keys {
 		pairs = append(pairs, key, m[key])
 	}
 	return Labels{pairs: pairs}
@@ -50,25 +54,42 @@ func (l Labels) All() iter.Seq2[string, string] {
 
 // Key returns a string that two label sets share if and only if they are
 // equal.
-func (l Labels) Key() string {
-	var key []byte
+func (l Labels) Key() string { return string(l.AppendKey(nil)) }
+
+// AppendKey adds the Key to a buffer.
+func (l Labels) AppendKey(key []byte) []byte {
 	for _, s := range l.pairs {
 		// The length comes first, since a manifest can carry any separator.
 		key = strconv.AppendInt(key, int64(len(s)), 36)
 		key = append(append(key, ':'), s...)
 	}
-	return string(key)
+	return key
+}
+
+// Map returns labels with the keys and values that a function makes of these, which
+// must be equal to them.
+func (l Labels) Map(same func(string) string) Labels {
+	pairs := make([]string, len(l.pairs))
+	for i, s := range l.pairs {
+		pairs[i] = same(s)
+	}
+	return Labels{pairs: pairs}
 }
 
 // With returns the labels and the given pairs (key, value, key, value ...)
 // beside them; a key that is there already keeps its value.
 func (l Labels) With(pairs ...string) Labels {
-	m := make(map[string]string, l.Len()+len(pairs)/2)
+	all := make([]string, 0, len(l.pairs)+len(pairs))
+	all = append(all, l.pairs...)
 	for i := 0; i+1 < len(pairs); i += 2 {
-		m[pairs[i]] = pairs[i+1]
+		at, there := 0, false
+		for at < len(all) && all[at] <= pairs[i] {
+			there = there || all[at] == pairs[i]
+			at += 2
+		}
+		if !there {
+			all = slices.Insert(all, at, pairs[i], pairs[i+1])
+		}
 	}
-	for i := 0; i < len(l.pairs); i += 2 {
-		m[l.pairs[i]] = l.pairs[i+1]
-	}
-	return NewLabels(m)
+	return Labels{pairs: all}
 }

@@ -3,6 +3,8 @@ package snapshot
 import (
 	"maps"
 	"slices"
+	"sort"
+	"strings"
 )
 
 // Snapshot is the frozen cluster of one sweep. Kinds were read at different
@@ -37,19 +39,12 @@ func (s *Snapshot) Version(kind Kind) string { return s.reads[kind].Version }
 // Namespace returns the fact of the Namespace of that name, or nil. It is open
 // to everybody who holds the snapshot, for an owner hangs on it.
 func (s *Snapshot) Namespace(name string) *Namespace {
-	i, ok := slices.BinarySearchFunc(s.facts.Namespaces, name, func(n Namespace, name string) int {
-		switch {
-		case n.Name < name:
-			return -1
-		case n.Name > name:
-			return 1
-		}
-		return 0
-	})
+	list := s.facts.Namespaces
+	i, ok := sort.Find(len(list), func(i int) int { return strings.Compare(name, list[i].Name) })
 	if !ok {
 		return nil
 	}
-	return &s.facts.Namespaces[i]
+	return &list[i]
 }
 
 // View returns the snapshot as a rule may see it: only the given kinds.
