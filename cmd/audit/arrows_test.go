@@ -39,6 +39,8 @@ var arrows = map[string][]string{
 	"notify/metrics":      {"audit", "rules", "rules/snapshot"},
 	// A stand-in for Slack that believes nothing of what it is to check.
 	"notify/slack/slacktest": {"notify/slack/slacktest"},
+	// The parts of a node are a test's as well.
+	"audit/kube/kubetest/node": {"audit/kube/kubetest"},
 	"cmd": {
 		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/snapshot",
@@ -59,9 +61,11 @@ var pure = map[string][]string{
 // run tests or demonstrations.
 var onlyTests = map[string][]string{
 	"rules/rulestest":         {},
-	"audit/kube/kubetest":     {"audit/kube/kubetest/withcluster"},
+	"audit/kube/kubetest":     {"audit/kube/kubetest/node", "audit/kube/kubetest/withcluster"},
 	"notify/slack/slacktest":  {"notify/slack/slacktest/slackd"},
 	"notify/metrics/promtest": {},
+	// A node is made of kubetest's API server.
+	"audit/kube/kubetest/node": {},
 }
 
 // clients are what only the rooms that talk to an API server may depend on, by
