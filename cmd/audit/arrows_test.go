@@ -41,6 +41,8 @@ var arrows = map[string][]string{
 	"notify/slack/slacktest": {"notify/slack/slacktest"},
 	// The parts of a node are a test's as well.
 	"audit/kube/kubetest/node": {"audit/kube/kubetest"},
+	// What is installed is looked at from outside.
+	"e2e": {},
 	"cmd": {
 		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/snapshot",
