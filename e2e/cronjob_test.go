@@ -20,6 +20,12 @@ func sweepsOnSchedule(t *testing.T, w *world) {
 	expectSaid(t, said, "kubectl create job -n "+home+" --from=cronjob/"+release)
 	w.awaitScheduled(t, began)
 	w.expectOpen(t, w.estate)
+	w.expectTold(t)
+	for name, finding := range w.findings(t) {
+		for _, told := range finding.Status.Told {
+			w.expectSent(t, told.Channel, name, 1)
+		}
+	}
 }
 
 // resolvesWhatIsMended: one policy is deleted that lets everything in, and the one
@@ -39,6 +45,11 @@ func resolvesWhatIsMended(t *testing.T, w *world) {
 		}
 	}
 	w.expectOpen(t, slices.DeleteFunc(slices.Clone(w.estate), func(id string) bool { return id == resolved[0] }))
+	w.expectTold(t)
+	told := after[resolved[0]].Status.Told
+	if len(told) != 1 || told[0].Last != "resolved" {
+		t.Fatalf("who was told of %s: %+v, want the one owner, that it is resolved", resolved[0], told)
+	}
 	// The fault comes back, for the steps that follow.
 	w.kubectl(t, "apply", "--server-side", "-R", "-f", estate)
 }

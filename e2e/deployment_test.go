@@ -78,6 +78,15 @@ func diesInASweep(t *testing.T, w *world) {
 		return len(in(w.findings(t), v1alpha1.StateOpen)) >= len(want)
 	})
 	w.expectOpen(t, want)
+	await(t, "all are told", func() bool {
+		for _, finding := range w.findings(t) {
+			if len(finding.Status.Told) == 0 || slices.ContainsFunc(finding.Status.Told, func(told v1alpha1.Told) bool { return told.Due != "" }) {
+				return false
+			}
+		}
+		return true
+	})
+	w.expectTold(t)
 	if next := w.leader(t); next == leader {
 		t.Errorf("pod %s still leads", leader)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/eventuallytrue/audit/audit/kube/kubetest"
 )
 
-// findings returns the stored findings by name.
+// findings returns the stored findings by name. One that is being created, and has no
+// status yet, is left out.
 func (w *world) findings(t *testing.T) map[string]v1alpha1.Finding {
 	t.Helper()
 	var list v1alpha1.FindingList
@@ -22,17 +23,18 @@ func (w *world) findings(t *testing.T) map[string]v1alpha1.Finding {
 	}
 	found := map[string]v1alpha1.Finding{}
 	for i := range list.Items {
-		found[list.Items[i].Name] = list.Items[i]
+		if list.Items[i].Status != nil {
+			found[list.Items[i].Name] = list.Items[i]
+		}
 	}
 	return found
 }
 
-// in returns the sorted names of the findings in a state. One that is being created
-// has none yet.
+// in returns the sorted names of the findings in a state.
 func in(found map[string]v1alpha1.Finding, state v1alpha1.State) []string {
 	names := []string{}
 	for name := range found {
-		if status := found[name].Status; status != nil && status.State == state {
+		if found[name].Status.State == state {
 			names = append(names, name)
 		}
 	}
@@ -51,8 +53,9 @@ func (w *world) expectOpen(t *testing.T, want []string) {
 // audit runs the program outside the cluster, as an engineer does.
 func (w *world) audit(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), w.program, append([]string{"--once", "--config", policy}, args...)...)
-	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+w.Kubeconfig(kubetest.Admin))
+	args = append([]string{"--once", "--config", policy, "--slack-api-url", w.slack.url}, args...)
+	cmd := exec.CommandContext(t.Context(), w.program, args...)
+	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+w.Kubeconfig(kubetest.Admin), "AUDIT_SLACK_TOKEN="+slackToken)
 	return cmd
 }
 

@@ -25,10 +25,13 @@ func (w *world) values(t *testing.T, others object) object {
 	if err := yaml.Unmarshal(data, &config); err != nil {
 		t.Fatal(err)
 	}
+	config["slack"] = object{"tokenFile": "/var/run/secrets/audit/slack/token"}
 	values := object{
 		"image":       object{"repository": w.repository, "tag": w.tag, "pullPolicy": "Never"},
 		"tolerations": []object{{"key": "for", "operator": "Exists"}},
 		"config":      config,
+		"secrets":     object{"slack": "slack"},
+		"extraArgs":   []string{"--slack-api-url=" + w.slack.url},
 	}
 	for key, value := range others {
 		values[key] = value

@@ -51,10 +51,10 @@ func (w *world) pods(t *testing.T, label string) []corev1.Pod {
 // failsOnceOnWrongConfig: what is wrong the next time too is not tried again,
 // although the CronJob says that what fails is.
 func failsOnceOnWrongConfig(t *testing.T, w *world) {
-	w.install(t, w.earlier(t), w.values(t, object{
-		"cronjob": suspended(),
-		"config":  object{"exceptions": []object{{"rule": "default-deny-present", "subject": object{"namespace": "legacy"}, "expires": "2099-01-01"}}},
-	}))
+	values := w.values(t, object{"cronjob": suspended()})
+	wrong := object{"rule": "default-deny-present", "subject": object{"namespace": "legacy"}, "expires": "2099-01-01"}
+	values["config"].(object)["exceptions"] = []object{wrong}
+	w.install(t, w.earlier(t), values)
 	job := w.sweepNow(t, "wrong-config")
 	failed := condition(&job, batchv1.JobFailed)
 	if failed == nil || failed.Reason != batchv1.JobReasonPodFailurePolicy || *job.Spec.BackoffLimit == 0 {

@@ -66,6 +66,8 @@ func overlapLosesNothing(t *testing.T, w *world) {
 			}
 			want = w.idsOf(t)
 			w.expectOpen(t, want)
+			w.expectTold(t)
+			w.expectToldOnce(t, row.host)
 		})
 	}
 	if len(want) != len(w.estate)+4 {
@@ -74,6 +76,25 @@ func overlapLosesNothing(t *testing.T, w *world) {
 	w.kubectl(t, "delete", "namespace", "rivals-a", "rivals-b", "--wait")
 	w.sweepNow(t, "rivals-gone")
 	w.expectOpen(t, w.estate)
+}
+
+// expectToldOnce checks of the findings of hosts under a domain that each owner got
+// one message with all there is to know.
+func (w *world) expectToldOnce(t *testing.T, domain string) {
+	t.Helper()
+	seen := 0
+	for name, finding := range w.findings(t) {
+		if !strings.HasSuffix(finding.Status.Title, "."+domain) {
+			continue
+		}
+		seen++
+		for _, told := range finding.Status.Told {
+			w.expectSent(t, told.Channel, name, 1)
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d findings of hosts under %s, want two", seen, domain)
+	}
 }
 
 // runs reports whether a container of the pods with a label runs now.

@@ -39,6 +39,7 @@ type world struct {
 	repository, tag string // the image
 	estate          []string
 	beforeUpgrade   string // the archive of the chart in an earlier version
+	slack           *workspace
 }
 
 // ownNamespace is the release's as the platform team of the estate makes it, who
@@ -76,6 +77,8 @@ func newWorld(t *testing.T) *world {
 	w.kubectl(t, "taint", "node", node.Name, "for=audit:NoSchedule")
 	w.kubectl(t, "apply", "--server-side", "-R", "-f", estate)
 	w.apply(t, ownNamespace)
+	w.slack = openWorkspace(t)
+	w.kubectl(t, "create", "secret", "generic", "slack", "-n", home, "--from-literal=token="+slackToken)
 	w.estate = w.idsOf(t, "--from", estate)
 	return w
 }
