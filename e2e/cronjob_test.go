@@ -21,6 +21,7 @@ func sweepsOnSchedule(t *testing.T, w *world) {
 	w.awaitScheduled(t, began)
 	w.expectOpen(t, w.estate)
 	w.expectTold(t)
+	w.expectPushed(t)
 	for name, finding := range w.findings(t) {
 		for _, told := range finding.Status.Told {
 			w.expectSent(t, told.Channel, name, 1)
@@ -46,6 +47,7 @@ func resolvesWhatIsMended(t *testing.T, w *world) {
 	}
 	w.expectOpen(t, slices.DeleteFunc(slices.Clone(w.estate), func(id string) bool { return id == resolved[0] }))
 	w.expectTold(t)
+	w.expectPushed(t)
 	told := after[resolved[0]].Status.Told
 	if len(told) != 1 || told[0].Last != "resolved" {
 		t.Fatalf("who was told of %s: %+v, want the one owner, that it is resolved", resolved[0], told)

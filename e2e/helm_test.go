@@ -26,6 +26,7 @@ func (w *world) values(t *testing.T, others object) object {
 		t.Fatal(err)
 	}
 	config["slack"] = object{"tokenFile": "/var/run/secrets/audit/slack/token"}
+	config["pushgateway"] = object{"url": pushgateway}
 	values := object{
 		"image":       object{"repository": w.repository, "tag": w.tag, "pullPolicy": "Never"},
 		"tolerations": []object{{"key": "for", "operator": "Exists"}},

@@ -50,6 +50,7 @@ func manyIngressesFit(t *testing.T, w *world) {
 		t.Errorf("the sweep of the CronJob's pod: %+v", job.Status)
 	}
 	w.expectOpen(t, want)
+	w.expectPushed(t)
 }
 
 // createIngresses makes what is still missing of so many Ingresses in each of the

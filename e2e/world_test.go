@@ -77,6 +77,7 @@ func newWorld(t *testing.T) *world {
 	w.kubectl(t, "taint", "node", node.Name, "for=audit:NoSchedule")
 	w.kubectl(t, "apply", "--server-side", "-R", "-f", estate)
 	w.apply(t, ownNamespace)
+	w.startPushgateway(t)
 	w.slack = openWorkspace(t)
 	w.kubectl(t, "create", "secret", "generic", "slack", "-n", home, "--from-literal=token="+slackToken)
 	w.estate = w.idsOf(t, "--from", estate)
