@@ -92,6 +92,16 @@ image-archive: ## make the same images without a builder, as archives that docke
 image-twice: ## make the archives twice, from nothing and in different folders, and compare them
 	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) image/twice.sh $(PLATFORMS)
 
+# What kind of machine this is.
+ARCH = $(shell $(GO) env GOARCH)
+
+.PHONY: e2e
+e2e: ## install the image by the chart on a whole node and sweep there; takes root, Linux and minutes
+	@testdata/cluster/build.sh cluster node helm >/dev/null
+	@$(MAKE) --no-print-directory image-archive PLATFORMS=linux/$(ARCH)
+	AUDIT_NODE=1 AUDIT_E2E_IMAGE=$(abspath $(BIN))/audit-linux-$(ARCH).tar \
+		$(GO) test -p 1 -count=1 -v -timeout 15m ./audit/kube/kubetest/node ./e2e
+
 .PHONY: clean
 clean: ## remove what build made in the tree
 	rm -rf $(BIN)

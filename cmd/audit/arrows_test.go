@@ -42,6 +42,10 @@ var arrows = map[string][]string{
 	"audit/kube/bench": {
 		"audit", "audit/config", "audit/kube", "audit/kube/bench/estate", "audit/kube/kubetest", "rules", "rules/snapshot",
 	},
+	// The parts of a node are a test's as well.
+	"audit/kube/kubetest/node": {"audit/kube/kubetest"},
+	// What is installed is looked at from outside.
+	"e2e": {},
 	"cmd": {
 		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/snapshot",
@@ -62,10 +66,12 @@ var pure = map[string][]string{
 // run tests or demonstrations.
 var onlyTests = map[string][]string{
 	"rules/rulestest":         {},
-	"audit/kube/kubetest":     {"audit/kube/kubetest/withcluster", "audit/kube/bench"},
+	"audit/kube/kubetest":     {"audit/kube/kubetest/node", "audit/kube/kubetest/withcluster", "audit/kube/bench"},
 	"audit/kube/bench/estate": {"audit/kube/bench"},
 	"notify/slack/slacktest":  {"notify/slack/slacktest/slackd"},
 	"notify/metrics/promtest": {},
+	// A node is made of kubetest's API server.
+	"audit/kube/kubetest/node": {},
 }
 
 // clients are what only the rooms that talk to an API server may depend on, by

@@ -1,14 +1,24 @@
 #!/bin/sh
-# Builds the parts of the test control plane into a cache outside the tree and
-# prints the folder they are in. Where they are built already, this takes
-# milliseconds: the folder's name is a digest of the pinned versions.
+# Builds the programs that tests need into a cache outside the tree and prints
+# the folder they are in. Where they are built already, this takes milliseconds:
+# the folder's name is a digest of what is pinned here and in go.mod.
 #
-#   build.sh          build what is missing, print the folder
-#   build.sh -print   print the folder, build nothing
+#   build.sh [SET...]  build what is missing, print the folder
+#   build.sh -print    print the folder, build nothing
+#
+#   cluster   etcd, kube-apiserver, kubectl (default)
+#   node      kube-controller-manager, kube-scheduler, kubelet, kube-proxy
+#   helm      helm
+#   promtool  promtool
 #
 # KUBEBUILDER_ASSETS, where set, is printed instead and nothing is built.
 # AUDIT_TOOLS_DIR chooses the cache (default: the user's cache folder).
 set -eu
+
+# These are no part of the cluster, and have no place in its go.mod: there each
+# would raise versions of what the other, and Kubernetes, were released with.
+helm=v4.3.2
+promtool=v0.316.0
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
@@ -18,7 +28,7 @@ if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
 fi
 
 version=$(awk '$1 == "k8s.io/kubernetes" || $2 == "k8s.io/kubernetes" {for (i = 1; i <= NF; i++) if ($i ~ /^v[0-9]/) {print $i; exit}}' "$here/go.mod")
-digest=$(cat "$here/go.mod" "$here/go.sum" | sha256sum | cut -c 1-12)
+digest=$(cat "$here/go.mod" "$here/go.sum" "$here/build.sh" | sha256sum | cut -c 1-12)
 cache=${AUDIT_TOOLS_DIR:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/eventuallytrue-audit}
 bin=$cache/tools-$version-$digest
 
@@ -26,18 +36,48 @@ if [ "${1:-}" = -print ]; then
 	echo "$bin"
 	exit 0
 fi
-mkdir -p "$bin"
+mkdir -p "$bin" "$cache/built"
 
-# build NAME PACKAGE [GO FLAG...]: each binary is built under another name and
-# renamed when whole, so an interrupted build leaves nothing that looks done.
-build() {
-	name=$1 package=$2
+# keep NAME KEY COMMAND...: where the binary with that key was built before, for
+# a folder of another digest, it is linked into this one. Otherwise the command
+# puts it into the folder $out. It is renamed when whole, so an interrupted build
+# leaves nothing that looks done.
+keep() {
+	name=$1 kept=$cache/built/$1-$2
 	shift 2
-	[ -x "$bin/$name" ] && return 0
-	echo "building $name (once; minutes on a cold cache)" >&2
-	(cd "$here" && CGO_ENABLED=0 GOWORK=off go build -trimpath "$@" -o "$bin/.$name.$$" "$package") >&2
-	mv "$bin/.$name.$$" "$bin/$name"
+	if [ ! -x "$kept" ]; then
+		echo "building $name (once; minutes on a cold cache)" >&2
+		out=$(mktemp -d "$cache/built/.$name.XXXXXX")
+		trap 'rm -rf "$out"' EXIT
+		"$@" >&2
+		mv "$out/$name" "$kept"
+		rm -rf "$out"
+		trap - EXIT
+	fi
+	ln -f "$kept" "$bin/$name"
 }
+
+# pinned NAME PACKAGE LDFLAGS: a package that go.mod knows. Its key is the
+# versions of the modules that it is made of, and not go.mod as a whole: what is
+# added there for one binary must not have kube-apiserver built again.
+pinned() {
+	[ -x "$bin/$1" ] && return 0
+	parts=$(cd "$here" && CGO_ENABLED=0 GOWORK=off go list -deps \
+		-f '{{with .Module}}{{.Path}} {{with .Replace}}{{.Path}} {{.Version}}{{else}}{{.Version}}{{end}}{{end}}' "$2")
+	key=$(printf '%s\n' "$3" "$parts" | sort -u | sha256sum | cut -c 1-12)
+	keep "$1" "$key" compile "$@"
+}
+
+compile() { (cd "$here" && CGO_ENABLED=0 GOWORK=off go build -trimpath -ldflags "$3" -o "$out/$1" "$2"); }
+
+# released NAME PACKAGE VERSION LDFLAGS: a package out of its own module, with
+# the versions that it was released with.
+released() {
+	[ -x "$bin/$1" ] && return 0
+	keep "$1" "$3" install "$@"
+}
+
+install() { CGO_ENABLED=0 GOWORK=off GOBIN=$out go install -trimpath -ldflags "$4" "$2@$3"; }
 
 # Without a stamped version the server calls itself v0.0.0-master, and clients
 # that look at the version misbehave.
@@ -45,7 +85,29 @@ minor=${version#v*.}
 minor=${minor%%.*}
 stamp="-s -w -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$minor"
 
-build etcd go.etcd.io/etcd/server/v3 -ldflags "-s -w"
-build kubectl k8s.io/kubernetes/cmd/kubectl -ldflags "$stamp"
-build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver -ldflags "$stamp"
+[ $# -gt 0 ] || set -- cluster
+for set in "$@"; do
+	case $set in
+	cluster)
+		pinned etcd go.etcd.io/etcd/server/v3 "-s -w"
+		pinned kubectl k8s.io/kubernetes/cmd/kubectl "$stamp"
+		pinned kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "$stamp"
+		;;
+	node)
+		for name in kube-controller-manager kube-scheduler kubelet kube-proxy; do
+			pinned "$name" "k8s.io/kubernetes/cmd/$name" "$stamp"
+		done
+		;;
+	helm)
+		released helm helm.sh/helm/v4/cmd/helm "$helm" "-s -w -X helm.sh/helm/v4/internal/version.version=$helm"
+		;;
+	promtool)
+		released promtool github.com/prometheus/prometheus/cmd/promtool "$promtool" "-s -w"
+		;;
+	*)
+		echo "build.sh: there is no set $set" >&2
+		exit 2
+		;;
+	esac
+done
 echo "$bin"

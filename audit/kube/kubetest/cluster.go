@@ -3,19 +3,22 @@
 //
 // There is no controller and no node. What is written stays as it was written:
 // no ReplicaSet makes pods, no Namespace gets a ServiceAccount, and a deleted
-// Namespace stays until Reset ends it.
+// Namespace stays until Reset ends it. Package node adds them.
 //
 // A test package shares one Cluster through Shared. Programs use Start.
 package kubetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -33,6 +36,12 @@ type Options struct {
 	Users []string
 	// APIServerFlags are added to the flags of kube-apiserver.
 	APIServerFlags []string
+	// Address is what the API server listens on, by default 127.0.0.1. Any
+	// other is told to the pods of a node, too.
+	Address string
+	// Controlled is set where a controller manager will run. Only then is it
+	// asked of pods that they have a ServiceAccount.
+	Controlled bool
 	// Dir holds logs, keys and data, and is kept. By default a temporary
 	// folder is used, and removed by Stop.
 	Dir string
@@ -54,7 +63,18 @@ type Cluster struct {
 	spawner *spawner
 	etcd    *process
 	server  *process
+
+	mu     sync.Mutex // protects what follows
+	beside []*process
 }
+
+const (
+	loopback     = "127.0.0.1"
+	serviceRange = "10.96.0.0/16"
+)
+
+// serviceIP is the first of the range, at which pods find the API server.
+var serviceIP = net.IPv4(10, 96, 0, 1)
 
 // startTime bounds the wait for a part to get ready. It takes a few seconds
 // where the machine has nothing else to do.
@@ -64,7 +84,7 @@ const startTime = 2 * time.Minute
 // the start alone: the caller must Stop the cluster. Where the calling process
 // dies before that, the kernel of Linux ends the parts.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
-	tools, err := findTools(ctx)
+	tools, err := Tools(ctx, "etcd", "kube-apiserver", "kubectl")
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +103,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 func start(ctx context.Context, tools string, opts Options) (_ *Cluster, err error) {
 	c := &Cluster{ToolDir: tools, Dir: opts.Dir}
 	if c.Dir == "" {
-		if c.Dir, c.lock, err = claimFolder(); err != nil {
+		if c.Dir, c.lock, err = ClaimFolder(); err != nil {
 			return nil, err
 		}
 	}
@@ -119,46 +139,51 @@ func (c *Cluster) startEtcd(ctx context.Context, port, peerPort int) (err error)
 	if err != nil {
 		return err
 	}
-	return c.etcd.await(ctx, plainClient(), client+"/health", "")
+	return c.etcd.await(ctx, answers(plainClient(), client+"/health", ""))
 }
 
 func (c *Cluster) startServer(ctx context.Context, etcdPort, port int, opts Options) (err error) {
-	c.URL = local("https", port)
-	if err := c.writeCredentials(slices.Concat([]string{Guest}, opts.Users)); err != nil {
+	host := cmp.Or(opts.Address, loopback)
+	c.URL = "https://" + net.JoinHostPort(host, fmt.Sprint(port))
+	if err := c.writeCredentials(host, slices.Concat([]string{Guest}, opts.Users)); err != nil {
 		return err
 	}
 	args := []string{
 		"--etcd-servers", local("http", etcdPort),
-		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
+		"--bind-address", host, "--advertise-address", host,
 		"--secure-port", fmt.Sprint(port),
 		"--tls-cert-file", c.path("server.crt"), "--tls-private-key-file", c.path("server.key"),
 		"--service-account-issuer", "https://kubernetes.default.svc",
 		"--service-account-key-file", c.path("server.crt"),
 		"--service-account-signing-key-file", c.path("server.key"),
-		"--service-cluster-ip-range", "10.96.0.0/16",
+		"--service-cluster-ip-range", serviceRange,
 		"--authorization-mode", "RBAC",
 		"--token-auth-file", c.path("tokens.csv"),
 		"--allow-privileged",
-		// Without a controller manager there are no ServiceAccounts, and no
-		// pod would be admitted.
-		"--disable-admission-plugins", "ServiceAccount",
+	}
+	if !opts.Controlled {
+		// There are no ServiceAccounts, and no pod would be admitted.
+		args = append(args, "--disable-admission-plugins", "ServiceAccount")
+	}
+	if host == loopback {
 		// There is no other API server to agree with, and a loopback address
 		// is no endpoint.
-		"--endpoint-reconciler-type", "none",
+		args = append(args, "--endpoint-reconciler-type", "none")
 	}
 	c.server, err = c.spawner.start(filepath.Join(c.ToolDir, "kube-apiserver"), c.path("kube-apiserver.log"),
 		[]int{port}, append(args, opts.APIServerFlags...)...)
 	if err != nil {
 		return err
 	}
-	return c.server.await(ctx, c.cert.client(), c.URL+"/readyz", c.user(Admin).token)
+	return c.server.await(ctx, answers(c.cert.client(), c.URL+"/readyz", c.user(Admin).token))
 }
 
-// Stop ends the API server, then etcd, and returns when both are gone and
-// their ports are free. Further calls do nothing.
+// Stop ends what runs beside the API server, then that, then etcd, and returns
+// when all are gone and their ports are free. Further calls do nothing.
 func (c *Cluster) Stop() error {
+	err := c.stopBeside()
 	// The other way round, the API server lingers for the connection it lost.
-	err := errors.Join(c.server.stop(), c.etcd.stop())
+	err = errors.Join(err, c.server.stop(), c.etcd.stop())
 	c.spawner.close()
 	if c.lock != nil {
 		err = errors.Join(err, os.RemoveAll(c.Dir))

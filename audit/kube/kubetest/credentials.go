@@ -37,8 +37,8 @@ func (c certificate) client() *http.Client {
 
 // writeCredentials makes keys and tokens, and writes them down for the API
 // server and, as a kubeconfig a user, for clients.
-func (c *Cluster) writeCredentials(names []string) error {
-	cert, key, err := newCertificate()
+func (c *Cluster) writeCredentials(host string, names []string) error {
+	cert, key, err := newCertificate(net.ParseIP(host))
 	if err != nil {
 		return fmt.Errorf("make the server's certificate: %w", err)
 	}
@@ -67,7 +67,9 @@ func (c *Cluster) writeCredentials(names []string) error {
 	return nil
 }
 
-func newCertificate() (certificate, []byte, error) {
+// newCertificate makes a certificate for the API server's address, for a Proxy,
+// and for what pods know the API server by.
+func newCertificate(host net.IP) (certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return certificate{}, nil, err
@@ -87,8 +89,8 @@ func newCertificate() (certificate, []byte, error) {
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
 		IsCA:                  true,
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-		DNSNames:              []string{"localhost"},
+		IPAddresses:           []net.IP{net.ParseIP(loopback), host, serviceIP},
+		DNSNames:              []string{"localhost", "kubernetes.default.svc"},
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {

@@ -13,10 +13,11 @@ const (
 	lockName      = "lock"
 )
 
-// claimFolder makes a temporary folder and locks it for as long as the process
-// lives. It also removes the folders of processes that were killed: with the
+// ClaimFolder makes a temporary folder and locks it for as long as the process
+// lives and the lock is open. The caller removes the folder, and closes the lock
+// thereafter. It also removes the folders of processes that were killed: with the
 // log that etcd allocates in advance, each takes 64 MB and more.
-func claimFolder() (dir string, lock *os.File, err error) {
+func ClaimFolder() (dir string, lock *os.File, err error) {
 	removeOrphans()
 	dir, err = os.MkdirTemp("", folderPattern)
 	if err != nil {

@@ -11,7 +11,7 @@ func TestOnlyFoldersOfTheDeadAreRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	hourAgo := time.Now().Add(-time.Hour)
 	claim := func() (string, *os.File) {
-		dir, lock, err := claimFolder()
+		dir, lock, err := ClaimFolder()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,10 +28,10 @@ type process struct {
 // grace is the time a part has to end by itself.
 const grace = 20 * time.Second
 
-// await returns when a GET of the URL succeeds, or says why it never will.
-func (p *process) await(ctx context.Context, client *http.Client, url, token string) error {
+// await returns when the process is ready, or says why it never will be.
+func (p *process) await(ctx context.Context, ready func(context.Context) bool) error {
 	for {
-		if probe(ctx, client, url, token) {
+		if ready(ctx) {
 			return nil
 		}
 		select {
@@ -45,6 +45,11 @@ func (p *process) await(ctx context.Context, client *http.Client, url, token str
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// answers returns a function that tells whether a GET of the URL succeeds.
+func answers(client *http.Client, url, token string) func(context.Context) bool {
+	return func(ctx context.Context) bool { return probe(ctx, client, url, token) }
 }
 
 func probe(ctx context.Context, client *http.Client, url, token string) bool {
@@ -130,7 +135,7 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+func address(port int) string { return fmt.Sprintf("%s:%d", loopback, port) }
 
 func local(scheme string, port int) string { return scheme + "://" + address(port) }
 

@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// findTools returns the folder that the parts of the control plane were built
-// into. It builds nothing: that takes minutes, and a test is not the place.
-func findTools(ctx context.Context) (string, error) {
+// Tools returns the folder that the parts of the control plane were built into,
+// with the programs of these names. It builds nothing: that takes minutes, and a
+// test is not the place.
+func Tools(ctx context.Context, names ...string) (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return "", fmt.Errorf("find the tools: %w", err)
@@ -24,9 +25,9 @@ func findTools(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("find the tools: run %s: %w", script, err)
 	}
 	dir := strings.TrimSpace(string(out))
-	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
+	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return "", fmt.Errorf("find the tools: no %s in %s: run make tools", name, dir)
+			return "", fmt.Errorf("find the tools: no %s in %s: run make tools, or make e2e", name, dir)
 		}
 	}
 	return dir, nil

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+type object = map[string]any
+
+// values returns those that the chart is installed with here, with a few more or
+// others instead at the top.
+func (w *world) values(t *testing.T, others object) object {
+	t.Helper()
+	data, err := os.ReadFile(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config object
+	if err := yaml.Unmarshal(data, &config); err != nil {
+		t.Fatal(err)
+	}
+	config["slack"] = object{"tokenFile": "/var/run/secrets/audit/slack/token"}
+	config["pushgateway"] = object{"url": pushgateway}
+	values := object{
+		"image":       object{"repository": w.repository, "tag": w.tag, "pullPolicy": "Never"},
+		"tolerations": []object{{"key": "for", "operator": "Exists"}},
+		"config":      config,
+		"secrets":     object{"slack": "slack"},
+		"extraArgs":   []string{"--slack-api-url=" + w.slack.url},
+	}
+	for key, value := range others {
+		values[key] = value
+	}
+	return values
+}
+
+// minutely is a CronJob that runs as often as there is.
+func minutely() object {
+	return object{"schedule": "* * * * *", "activeDeadlineSeconds": 55, "startingDeadlineSeconds": 30}
+}
+
+// suspended is a CronJob whose Jobs are made by hand.
+func suspended() object { return object{"suspend": true} }
+
+// tryHelm runs helm in the release's namespace and returns all that it prints.
+func (w *world) tryHelm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(w.tools, "helm"), append(args, "--namespace", home)...)
+	cmd.Env = append(os.Environ(), w.Env()...)
+	for _, kind := range []string{"CACHE", "CONFIG", "DATA"} {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("HELM_%s_HOME=%s", kind, filepath.Join(w.Dir, "helm")))
+	}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (w *world) helm(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := w.tryHelm(t, args...)
+	if err != nil {
+		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// install installs a chart, or upgrades the release to it.
+func (w *world) install(t *testing.T, from string, values object) string {
+	t.Helper()
+	return w.helm(t, "upgrade", "--install", "--create-namespace", release, from, "--values", valuesFile(t, values))
+}
+
+func valuesFile(t *testing.T, values object) string {
+	t.Helper()
+	data, err := yaml.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
