@@ -68,12 +68,12 @@ func (v *delivery) send(ctx context.Context, route Route, items []Item, instead 
 		if m.Beneath != NotBeneath {
 			beneath = places[m.Beneath]
 		}
-		if places[i], err = sender.Send(ctx, route.To, m, beneath); err != nil && !m.Minor {
-			return left, err
-		}
-		if err != nil {
-			err = nil
+		if m.Minor {
+			v.minor = append(v.minor, outgoing{sender, route.To, m, beneath})
 			continue
+		}
+		if places[i], err = sender.Send(ctx, route.To, m, beneath); err != nil {
+			return left, err
 		}
 		if left, err = v.mark(ctx, left, m, places[i]); err != nil {
 			return left, err
@@ -83,6 +83,26 @@ func (v *delivery) send(ctx context.Context, route Route, items []Item, instead 
 		return left, errors.New("no message told of " + left[0].Record.ID)
 	}
 	return nil, nil
+}
+
+// outgoing is a message that is sent after all others of a digest.
+type outgoing struct {
+	sender  Sender
+	to      Recipient
+	message Message
+	beneath audit.Place
+}
+
+// adorn sends what nothing is lost without. A receiver may take few of such
+// messages in a minute, of all recipients together: nobody else waits for that.
+func (v *delivery) adorn(ctx context.Context) {
+	v.leave()
+	for _, o := range v.minor {
+		if ctx.Err() != nil {
+			return
+		}
+		_, _ = o.sender.Send(ctx, o.to, o.message, o.beneath)
+	}
 }
 
 // mark stores what a message told, and returns what is left to be told. It does so
@@ -113,13 +133,13 @@ func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.Pl
 		told = append(told, it)
 	}
 	err := v.each(told, func(it Item) error {
-		return v.changeMarks(ctx, it, func(t *audit.Told) bool {
+		return unlessGone(v.changeMarks(ctx, it, func(t *audit.Told) bool {
 			v.markOne(t, it, covered[itemKey{it.Record.ID, it.Event}])
 			if m.Opens {
 				t.Place = at
 			}
 			return true
-		})
+		}))
 	})
 	return rest, err
 }

@@ -78,6 +78,28 @@ func (v *delivery) release(ctx context.Context, items []Item, refused string) {
 	})
 }
 
+// forget ends what is known of those whom nothing is to be told any more.
+func (v *delivery) forget(ctx context.Context, items []Item) error {
+	return v.each(items, func(it Item) error {
+		return unlessGone(v.changeMarks(ctx, it, func(t *audit.Told) bool {
+			if t.Due != it.Event {
+				return false
+			}
+			t.Last, t.Due, t.Taken = it.Event, "", audit.Taken{}
+			return true
+		}))
+	})
+}
+
+// unlessGone leaves out that a finding is not stored any more: nothing is to be
+// kept of it then.
+func unlessGone(err error) error {
+	if errors.Is(err, audit.ErrNotStored) {
+		return nil
+	}
+	return err
+}
+
 // changeMarks stores a change of what the owners of an item were told. The function
 // is asked for each of them, and may be asked again for all, after begin.
 func (v *delivery) changeMarks(ctx context.Context, it Item, f func(*audit.Told) bool, begin ...func()) error {

@@ -31,7 +31,7 @@ func TestOutage(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			const owners = 70 // more than are told at once
 			ws, cfg := teams(owners)
-			link(t, ws, cfg, func(c *chain) { c.outage(owners, row.down, row.reason) })
+			link(t, ws, cfg, func(_ *testing.T, c *chain) { c.outage(owners, row.down, row.reason) })
 		})
 	}
 }
@@ -69,12 +69,13 @@ func (c *chain) outage(owners int, down func(*chain), reason string) {
 	c.slack.Faults(nil)
 	time.Sleep(time.Hour) // whatever patience was asked for is over
 	c.all(c.sweep(), owners)
+	in := c.channels()
 	for owner, ids := range of {
 		if !even(owner) {
-			c.opened(owner, ids)
+			c.opened(owner, in, ids)
 			continue
 		}
-		top := c.top(channelOf(owner))
+		top := c.top(in, channelOf(owner))
 		if !resolvedPattern.Match(top.Blocks) || !strings.Contains(string(top.Blocks), "before you could be told of it") || strings.Contains(string(top.Blocks), "S0123") {
 			c.t.Errorf("%s: the end is told as %s", owner, top.Blocks)
 		}

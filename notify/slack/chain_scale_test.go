@@ -24,7 +24,7 @@ var (
 func (c *chain) populate(owners, most int) map[string][]string {
 	of := map[string][]string{}
 	for o := range owners {
-		for n := range 1 + o*(most-1)/max(owners-1, 1) {
+		for n := range 1 + (most-1)*o*o/max((owners-1)*(owners-1), 1) {
 			f := c.add(namespace(fmt.Sprintf("%s-%03d", team(o), n), "Ingress", team(o)))
 			of[team(o)] = append(of[team(o)], f.ID)
 		}
@@ -82,7 +82,7 @@ func TestManyOwnersWithManyFindings(t *testing.T) {
 		owners, most = 40, 120
 	}
 	ws, cfg := teams(owners)
-	link(t, ws, cfg, func(c *chain) {
+	link(t, ws, cfg, func(t *testing.T, c *chain) {
 		of := c.populate(owners, most)
 		l := &limiter{t: t, random: rand.New(rand.NewPCG(1, 2)), until: map[string]time.Time{}, since: map[string]time.Time{}}
 		c.slack.Faults(l.decide)
@@ -90,16 +90,18 @@ func TestManyOwnersWithManyFindings(t *testing.T) {
 		began := time.Now()
 		c.all(c.sweep(), owners)
 		opened := time.Since(began)
+		in := c.channels()
 		for owner, ids := range of {
-			c.opened(owner, ids)
+			c.opened(owner, in, ids)
 		}
 		clear(c.world)
 		began = time.Now()
 		c.all(c.sweep(), owners)
-		for owner, ids := range of {
-			c.mended(owner, ids)
-		}
 		ended := time.Since(began)
+		in = c.channels()
+		for owner, ids := range of {
+			c.mended(owner, in, ids)
+		}
 		c.settled()
 		posts, updates := 0, 0
 		for _, m := range c.slack.Messages() {
@@ -118,9 +120,9 @@ func TestManyOwnersWithManyFindings(t *testing.T) {
 }
 
 // opened checks what an owner hears of an opening.
-func (c *chain) opened(owner string, ids []string) {
+func (c *chain) opened(owner string, in map[string][]thread, ids []string) {
 	c.t.Helper()
-	top := c.top(channelOf(owner))
+	top := c.top(in, channelOf(owner))
 	shown := len(subjectPattern.FindAllString(string(top.Blocks), -1))
 	more := 0
 	if m := morePattern.FindStringSubmatch(string(top.Blocks)); m != nil {
@@ -136,9 +138,9 @@ func (c *chain) opened(owner string, ids []string) {
 }
 
 // mended checks what an owner whose findings are all mended hears of that.
-func (c *chain) mended(owner string, ids []string) {
+func (c *chain) mended(owner string, in map[string][]thread, ids []string) {
 	c.t.Helper()
-	top := c.top(channelOf(owner))
+	top := c.top(in, channelOf(owner))
 	var ends []slacktest.Message
 	for _, m := range top.replies {
 		if resolvedPattern.Match(m.Blocks) {
@@ -177,14 +179,19 @@ func (c *chain) each(owner string, messages []slacktest.Message, pattern *regexp
 // the most that there was.
 func watch(t *testing.T) (peak func() uint64) {
 	var most atomic.Uint64
+	end, done := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(end); <-done })
 	go func() {
-		for t.Context().Err() == nil {
+		defer close(done)
+		for tick := time.NewTicker(time.Second); ; {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			most.Store(max(most.Load(), m.HeapAlloc))
 			select {
-			case <-t.Context().Done():
-			case <-time.After(time.Second):
+			case <-end:
+				tick.Stop()
+				return
+			case <-tick.C:
 			}
 		}
 	}()

@@ -12,7 +12,7 @@ import (
 func TestStorm(t *testing.T) {
 	const owners, findings = 20, 2000
 	ws, cfg := teams(owners)
-	link(t, ws, cfg, func(c *chain) {
+	link(t, ws, cfg, func(t *testing.T, c *chain) {
 		c.maxNew = 500
 		of := map[string]int{}
 		for n := range findings {
@@ -24,16 +24,18 @@ func TestStorm(t *testing.T) {
 		if n := len(c.slack.Messages()); n != owners {
 			t.Errorf("%d messages for %d owners", n, owners)
 		}
+		in := c.channels()
 		for owner, n := range of {
-			blocks := string(c.top(channelOf(owner)).Blocks)
+			blocks := string(c.top(in, channelOf(owner)).Blocks)
 			if !strings.Contains(blocks, strconv.Itoa(n)+" new findings at once") || !strings.Contains(blocks, fmt.Sprintf("… and %d more", n-10)) {
 				t.Errorf("%s: of %d findings it is told %s", owner, n, blocks)
 			}
 		}
 		clear(c.world)
 		c.all(c.sweep(), owners)
+		in = c.channels()
 		for owner := range of {
-			if top := c.top(channelOf(owner)); len(top.Earlier) != 1 || !strings.Contains(string(top.Blocks), "Nothing of this is open any more.") {
+			if top := c.top(in, channelOf(owner)); len(top.Earlier) != 1 || !strings.Contains(string(top.Blocks), "Nothing of this is open any more.") {
 				t.Errorf("%s: after %d updates it reads %s", owner, len(top.Earlier), top.Blocks)
 			}
 		}

@@ -45,13 +45,13 @@ func (h hasty) Update(ctx context.Context, s audit.Stored) (audit.Stored, error)
 }
 
 // link runs a test in a bubble over a workspace.
-func link(t *testing.T, c slacktest.Config, cfg string, test func(*chain)) {
+func link(t *testing.T, c slacktest.Config, cfg string, test func(*testing.T, *chain)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c.Token, c.Allowed = token, append(c.Allowed, mention)
 		slackd := slacktest.New(c)
 		w, carrier := newWire(t, slackd)
-		test(&chain{
+		test(t, &chain{
 			t: t, store: hasty{&shelf{held: map[string]audit.Stored{}}}, slack: slackd, wire: w, config: cfg,
 			by:    sender.NewBot(secret(token), "http://slack/api/", sender.Options{Transport: carrier}),
 			world: map[string]audit.Finding{},
@@ -211,9 +211,9 @@ func text(messages ...slacktest.Message) string {
 }
 
 // top returns the one message that stands in a channel.
-func (c *chain) top(channel string) thread {
+func (c *chain) top(all map[string][]thread, channel string) thread {
 	c.t.Helper()
-	in := c.channels()[channel]
+	in := all[channel]
 	if len(in) != 1 {
 		c.t.Fatalf("%s: %d messages stand there", channel, len(in))
 	}
