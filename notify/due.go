@@ -80,13 +80,14 @@ func (d *Deliverer) route(rule string, m audit.Told) (Route, bool) {
 // to be reminded of: settle takes it out where it is too early.
 func (g *group) add(rec *audit.Record, m audit.Told, now time.Time) {
 	event := m.Due
-	switch {
-	case m.Due != "" && m.Error != "" && now.Sub(m.Taken.At) < refusedFor:
-		g.refused = m.Error
-		return
-	case m.Due == "" && rec.State == audit.Open && m.Knows() && slices.Contains(rec.Owners, m.Owner):
+	if event == "" && rec.State == audit.Open && m.Knows() && slices.Contains(rec.Owners, m.Owner) {
 		event = audit.EventReminder
-	case m.Due == "":
+	}
+	switch {
+	case event == "":
+		return
+	case m.Error != "" && now.Sub(m.Taken.At) < refusedFor:
+		g.refused = m.Error
 		return
 	}
 	if event == audit.EventReleased && g.route.To.Owner != m.Owner && m.Place != (audit.Place{}) && m.Place.Channel != g.route.To.Address {
