@@ -154,3 +154,20 @@ func TestWhoCannotBeReachedAnyMoreIsForgotten(t *testing.T) {
 		t.Errorf("kept: %+v %+v", a, b)
 	}
 }
+
+func TestWhatCouldNotBeSentInTimeIsLetGoOf(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	ctx, cancel := context.WithCancel(t.Context())
+	w.slack.refuse = func(notify.Recipient) error {
+		cancel()
+		return errors.New("too late")
+	}
+	stored, _, _ := w.store.Load(ctx)
+	d := w.deliverer("me", false)
+	d.Store = cancelled{w.store}
+	d.Deliver(ctx, stored)
+	if m := w.store.held["a"].Told[0]; m.Taken.By != "" || m.Due != audit.EventOpened {
+		t.Errorf("stored: %+v", m)
+	}
+}

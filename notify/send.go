@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/eventuallytrue/audit/audit"
 )
@@ -109,7 +110,7 @@ func (v *delivery) adorn(ctx context.Context) {
 // even if everything else was ended after the answer: what is told and not marked
 // is told again.
 func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.Place) ([]Item, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markFor)
+	ctx, cancel := outlast(ctx, markFor)
 	defer cancel()
 	covered := map[itemKey]audit.Event{}
 	for _, c := range m.Covers {
@@ -142,6 +143,19 @@ func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.Pl
 		}))
 	})
 	return rest, err
+}
+
+// outlast returns a context that ends a while after another one.
+func outlast(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(d):
+			cancel()
+		case <-longer.Done():
+		}
+	})
+	return longer, func() { stop(); cancel() }
 }
 
 type itemKey struct {

@@ -63,6 +63,8 @@ func (v *delivery) mayTake(t audit.Told, it Item) bool {
 // release lets go of items that were not told. Where they were refused, the time
 // is kept: they are not tried again at once.
 func (v *delivery) release(ctx context.Context, items []Item, refused string) {
+	ctx, cancel := outlast(ctx, markFor)
+	defer cancel()
 	// What cannot be let go of is taken for a while, and then let go of by itself.
 	_ = v.each(items, func(it Item) error {
 		return v.changeMarks(ctx, it, func(t *audit.Told) bool {

@@ -36,6 +36,23 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// An API server that takes its time to store what was told gets it, and nothing is
+// told twice for want of it.
+func TestSlowStore(t *testing.T) {
+	const owners = 40
+	ws, cfg := teams(owners)
+	link(t, ws, cfg, func(_ *testing.T, c *chain) {
+		c.store.latency = 40 * time.Millisecond
+		of := c.populate(owners, 220)
+		c.all(c.sweep(), owners)
+		in := c.channels()
+		for owner, ids := range of {
+			c.opened(owner, in, ids)
+		}
+		c.settled()
+	})
+}
+
 func (c *chain) outage(owners int, down func(*chain), reason string) {
 	of := c.populate(owners, 12)
 	down(c)

@@ -2,7 +2,6 @@ package slack_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,13 +30,18 @@ type chain struct {
 	ownership []audit.NamespaceOwner
 	world     map[string]audit.Finding // by ID
 	maxNew    int
+	mute      map[string]bool // owners who were not to be told for some time
 }
 
 // hasty is a store whose writes fail once the time for them is over, as those to an
 // API server do.
-type hasty struct{ *shelf }
+type hasty struct {
+	*shelf
+	latency time.Duration // of a write
+}
 
 func (h hasty) Update(ctx context.Context, s audit.Stored) (audit.Stored, error) {
+	time.Sleep(h.latency)
 	if err := ctx.Err(); err != nil {
 		return audit.Stored{}, err
 	}
@@ -52,9 +56,9 @@ func link(t *testing.T, c slacktest.Config, cfg string, test func(*testing.T, *c
 		slackd := slacktest.New(c)
 		w, carrier := newWire(t, slackd)
 		test(t, &chain{
-			t: t, store: hasty{&shelf{held: map[string]audit.Stored{}}}, slack: slackd, wire: w, config: cfg,
+			t: t, store: hasty{shelf: &shelf{held: map[string]audit.Stored{}}}, slack: slackd, wire: w, config: cfg,
 			by:    sender.NewBot(secret(token), "http://slack/api/", sender.Options{Transport: carrier}),
-			world: map[string]audit.Finding{},
+			world: map[string]audit.Finding{}, mute: map[string]bool{},
 		})
 	})
 }
@@ -107,7 +111,7 @@ func (c *chain) sweep() map[audit.DeliveryResult][]string {
 		}
 		s := held[tr.Record.ID]
 		s.Record = tr.Record
-		if _, err := c.store.Update(c.t.Context(), s); err != nil {
+		if _, err := c.store.shelf.Update(c.t.Context(), s); err != nil {
 			c.t.Fatal(err)
 		}
 	}
@@ -162,60 +166,4 @@ func (c *chain) fit() {
 	if size := c.slack.Largest(); size.Characters > 9000 || size.Blocks > 40 {
 		c.t.Errorf("the largest message has %+v", size)
 	}
-}
-
-// thread is a message that stands in a channel, with its replies.
-type thread struct {
-	slacktest.Message
-	replies []slacktest.Message
-}
-
-// channels returns what stands in each channel, in the order of its arrival.
-func (c *chain) channels() map[string][]thread {
-	out := map[string][]thread{}
-	at := map[audit.Place]int{}
-	for _, m := range c.slack.Messages() {
-		if m.Thread == "" {
-			at[audit.Place{Channel: m.Channel, Message: m.TS}] = len(out[m.Channel])
-			out[m.Channel] = append(out[m.Channel], thread{Message: m})
-			continue
-		}
-		parent := &out[m.Channel][at[audit.Place{Channel: m.Channel, Message: m.Thread}]]
-		parent.replies = append(parent.replies, m)
-	}
-	return out
-}
-
-// teams is a registry of teams, each with a channel of its own, and the workspace
-// that has them.
-func teams(n int) (slacktest.Config, string) {
-	ws := slacktest.Config{Channels: map[string]slacktest.Membership{"C000": slacktest.Member}}
-	var b strings.Builder
-	b.WriteString("cluster: prod-eu-1\nowners:\n  fallback: platform\n  teams:\n    - {name: platform, slack: {channel: C000}}\n")
-	for o := range n {
-		ws.Channels[channelOf(team(o))] = slacktest.Member
-		fmt.Fprintf(&b, "    - {name: %s, slack: {channel: %s, mention: %q}}\n", team(o), channelOf(team(o)), mention)
-	}
-	return ws, b.String() + "slack: {tokenFile: token}\n"
-}
-
-func team(n int) string { return fmt.Sprintf("team-%03d", n) }
-
-// text returns what messages show, unescaped by JSON alone.
-func text(messages ...slacktest.Message) string {
-	var b strings.Builder
-	for _, m := range messages {
-		b.WriteString(m.Text + "\n" + string(m.Blocks) + "\n")
-	}
-	return b.String()
-}
-
-// top returns the one message that stands in a channel.
-func (c *chain) top(all map[string][]thread, channel string) thread {
-	c.t.Helper()
-	in := all[channel]
-	if len(in) != 1 {
-		c.t.Fatalf("%s: %d messages stand there", channel, len(in))
-	}
-	return in[0]
 }
