@@ -20,11 +20,12 @@ var (
 	resolvedPattern = regexp.MustCompile(`"Resolved"`)
 )
 
-// populate gives each team findings: the first one, the last most.
+// populate gives each team findings: the first has one, few have many, the last has
+// most.
 func (c *chain) populate(owners, most int) map[string][]string {
-	of := map[string][]string{}
+	of, last := map[string][]string{}, owners-1
 	for o := range owners {
-		for n := range 1 + (most-1)*o*o/max((owners-1)*(owners-1), 1) {
+		for n := range 1 + (most-1)*o*o*o/max(last*last*last, 1) {
 			f := c.add(namespace(fmt.Sprintf("%s-%03d", team(o), n), "Ingress", team(o)))
 			of[team(o)] = append(of[team(o)], f.ID)
 		}
