@@ -60,11 +60,13 @@ func (d *Deliverer) Deliver(ctx context.Context, stored []audit.Stored) []audit.
 	for _, g := range groups {
 		slots <- struct{}{}
 		wait.Go(func() {
-			defer func() { <-slots }()
-			done := (&delivery{d, l, g, places}).run(ctx)
+			v := &delivery{Deliverer: d, ledger: l, group: g, places: places, leave: sync.OnceFunc(func() { <-slots })}
+			defer v.leave()
+			done := v.run(ctx)
 			mu.Lock()
-			defer mu.Unlock()
 			out = append(out, done...)
+			mu.Unlock()
+			v.adorn(ctx)
 		})
 	}
 	wait.Wait()
@@ -91,6 +93,10 @@ type delivery struct {
 	ledger *ledger
 	group  *group
 	places map[placeKey][]string
+	// leave makes room for the next recipient. It is called before anything that
+	// many recipients wait for together, such as the fallback owner's channel.
+	leave func()
+	minor []outgoing
 }
 
 func (v *delivery) run(ctx context.Context) []audit.Delivery {
@@ -98,6 +104,9 @@ func (v *delivery) run(ctx context.Context) []audit.Delivery {
 	var out []audit.Delivery
 	if g.refused != "" {
 		out = append(out, g.result(audit.Refused, g.refused))
+	}
+	if err := v.forget(ctx, g.moot); err != nil {
+		out = append(out, g.result(audit.Failed, "forget who was told: "+err.Error()))
 	}
 	switch {
 	case len(g.items) == 0:
@@ -132,19 +141,24 @@ func (v *delivery) failed(ctx context.Context, left []Item, err error) []audit.D
 		v.release(ctx, left, err.Error())
 		return out
 	}
-	for i := range left {
-		// The thread is where it was refused.
-		left[i].refused, left[i].Place = err.Error(), audit.Place{}
-	}
+	v.leave()
 	instead := *g.route.Else
+	for i := range left {
+		left[i].refused = err.Error()
+		if left[i].Place.Channel != instead.To.Address {
+			left[i].Place = audit.Place{} // the thread is where it was refused
+		}
+	}
 	left, err = v.send(ctx, instead, left, g.route.To.Owner+": "+err.Error())
 	result := audit.Delivery{Sender: instead.Sender, Owner: instead.To.Owner, Result: audit.Sent}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrRefused):
 		v.release(ctx, left, out[0].Reason)
+		result.Result, result.Reason = audit.Refused, err.Error()
+	case err != nil:
+		// The fallback owner may be reached with the next sweep.
+		v.release(ctx, left, "")
 		result.Result, result.Reason = audit.Failed, err.Error()
-		if errors.Is(err, ErrRefused) {
-			result.Result = audit.Refused
-		}
 	}
 	return append(out, result)
 }

@@ -288,3 +288,30 @@ func TestReleasedOwnersAreForgotten(t *testing.T) {
 		t.Errorf("kept: %+v", told)
 	}
 }
+
+func TestARefusedReminderIsTriedHourly(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	w.deliver(t)
+	w.heard()
+	w.now = w.now.Add(24 * time.Hour)
+	tries := 0
+	w.slack.refuse = func(notify.Recipient) error {
+		tries++
+		return notify.Refused("invalid_auth")
+	}
+	w.deliver(t)
+	writes := w.store.writes
+	for range 30 {
+		if got := results(w.deliver(t)); len(got) != 1 || got[0] != "left refused invalid_auth" {
+			t.Fatalf("deliveries: %v", got)
+		}
+	}
+	if tries != 2 || w.store.writes != writes {
+		t.Errorf("%d tries, and %d writes after the first", tries, w.store.writes-writes)
+	}
+	w.now = w.now.Add(time.Hour)
+	w.slack.refuse = nil
+	w.deliver(t)
+	w.expect(t, "left a reminder")
+}

@@ -14,7 +14,11 @@ type group struct {
 	sender string // under whose name it is stored what was told
 	route  Route
 	items  []Item
-	open   int
+	// moot is what there is nobody left to tell: that a finding is not theirs any
+	// more, of those who cannot be reached where they were told of it. Whoever is
+	// told in their place never had it.
+	moot []Item
+	open int
 	// held and refused are true of a group that has to wait: for the end of quiet
 	// hours, or until it is worth while to try again what was refused.
 	held    bool
@@ -51,7 +55,7 @@ func (d *Deliverer) groups(stored []audit.Stored) []*group {
 	}
 	out := make([]*group, 0, len(by))
 	for _, g := range by {
-		if g.settle(d.RemindAfter, now); len(g.items) > 0 || g.refused != "" {
+		if g.settle(d.RemindAfter, now); len(g.items) > 0 || len(g.moot) > 0 || g.refused != "" {
 			out = append(out, g)
 		}
 	}
@@ -76,13 +80,18 @@ func (d *Deliverer) route(rule string, m audit.Told) (Route, bool) {
 // to be reminded of: settle takes it out where it is too early.
 func (g *group) add(rec *audit.Record, m audit.Told, now time.Time) {
 	event := m.Due
+	if event == "" && rec.State == audit.Open && m.Knows() && slices.Contains(rec.Owners, m.Owner) {
+		event = audit.EventReminder
+	}
 	switch {
-	case m.Due != "" && m.Error != "" && now.Sub(m.Taken.At) < refusedFor:
+	case event == "":
+		return
+	case m.Error != "" && now.Sub(m.Taken.At) < refusedFor:
 		g.refused = m.Error
 		return
-	case m.Due == "" && rec.State == audit.Open && m.Knows() && slices.Contains(rec.Owners, m.Owner):
-		event = audit.EventReminder
-	case m.Due == "":
+	}
+	if event == audit.EventReleased && g.route.To.Owner != m.Owner && m.Place != (audit.Place{}) && m.Place.Channel != g.route.To.Address {
+		g.moot = append(g.moot, Item{Record: *rec, Owners: []string{m.Owner}, Event: event})
 		return
 	}
 	// What was added of the same finding stands last.

@@ -78,3 +78,96 @@ func (c cancelled) Update(ctx context.Context, s audit.Stored) (audit.Stored, er
 	}
 	return c.memory.Update(ctx, s)
 }
+
+func TestAFindingThatIsGoneHoldsUpNoOther(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	w.finding(t, "b", audit.EventOpened, "left")
+	w.slack.answer = func(notify.Recipient) error {
+		if s, ok := w.store.held["a"]; ok {
+			return w.store.Delete(t.Context(), s)
+		}
+		return nil
+	}
+	if diff := cmp.Diff([]string{"left sent "}, results(w.deliver(t))); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	if m := w.store.held["b"].Told[0]; m.Due != "" || m.Taken.By != "" || m.Last != audit.EventOpened {
+		t.Errorf("stored: %+v", m)
+	}
+}
+
+func TestTheFallbackHasItsOwnThread(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	w.slack.refuse = func(to notify.Recipient) error {
+		if to.Owner == "left" {
+			return notify.Refused("is_archived")
+		}
+		return nil
+	}
+	w.deliver(t)
+	w.heard()
+	w.resolve(t, "a")
+	w.deliver(t)
+	if diff := cmp.Diff([]string{"C0/1"}, w.slack.where); diff != "" {
+		t.Errorf("where (-want +got):\n%s", diff)
+	}
+}
+
+func TestAFallbackThatIsDownIsTriedWithTheNextSweep(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	w.slack.refuse = func(to notify.Recipient) error {
+		if to.Owner == "left" {
+			return notify.Refused("is_archived")
+		}
+		return errors.New("down")
+	}
+	want := []string{"left refused is_archived", "platform failed down"}
+	if diff := cmp.Diff(want, results(w.deliver(t))); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	w.slack.refuse = nil
+	w.deliver(t)
+	w.expect(t, "left a details", "left a opened")
+}
+
+func TestWhoCannotBeReachedAnyMoreIsForgotten(t *testing.T) {
+	w := newWorld()
+	for _, name := range []string{"a", "b"} {
+		w.finding(t, name, audit.EventOpened, "stray")
+	}
+	w.deliver(t)
+	w.heard()
+	for name, at := range map[string]audit.Place{"a": {Channel: "C-stray", Message: "1"}, "b": w.store.held["b"].Told[0].Place} {
+		s := w.store.held[name]
+		s.Owners = []string{"right"}
+		m := s.Told[0]
+		m.Due, m.Place = audit.EventReleased, at
+		s.SetTold(m)
+		w.store.held[name] = s
+	}
+	w.deliver(t)
+	w.expect(t, "stray b released")
+	if a, b := w.store.held["a"].Told, w.store.held["b"].Told; len(a)+len(b) != 0 {
+		t.Errorf("kept: %+v %+v", a, b)
+	}
+}
+
+func TestWhatCouldNotBeSentInTimeIsLetGoOf(t *testing.T) {
+	w := newWorld()
+	w.finding(t, "a", audit.EventOpened, "left")
+	ctx, cancel := context.WithCancel(t.Context())
+	w.slack.refuse = func(notify.Recipient) error {
+		cancel()
+		return errors.New("too late")
+	}
+	stored, _, _ := w.store.Load(ctx)
+	d := w.deliverer("me", false)
+	d.Store = cancelled{w.store}
+	d.Deliver(ctx, stored)
+	if m := w.store.held["a"].Told[0]; m.Taken.By != "" || m.Due != audit.EventOpened {
+		t.Errorf("stored: %+v", m)
+	}
+}

@@ -84,8 +84,8 @@ type Message struct {
 	Thread  audit.Place
 	// Opens is true of a message beneath which all else of what it covers goes.
 	Opens bool
-	// Minor is true of a message without which nothing is lost: a failure is not
-	// one of the delivery.
+	// Minor is true of a message without which nothing is lost: it covers nothing,
+	// is sent after the others, and a failure is not one of the delivery.
 	Minor bool
 	Body  any // the sender's own
 	// Text is the message as people read it, for those who look before it is sent.

@@ -23,7 +23,7 @@ func (d *Deliverer) Preview(stored []audit.Stored) []Preview {
 		if sender == nil || len(g.items) == 0 {
 			continue
 		}
-		v := &delivery{d, l, g, places}
+		v := &delivery{Deliverer: d, ledger: l, group: g, places: places}
 		out = append(out, Preview{
 			Sender: g.route.Sender, To: g.route.To, Held: g.held, Messages: sender.Plan(v.digest(g.route, g.items, "")),
 		})

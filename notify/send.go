@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/eventuallytrue/audit/audit"
 )
@@ -68,12 +69,12 @@ func (v *delivery) send(ctx context.Context, route Route, items []Item, instead 
 		if m.Beneath != NotBeneath {
 			beneath = places[m.Beneath]
 		}
-		if places[i], err = sender.Send(ctx, route.To, m, beneath); err != nil && !m.Minor {
-			return left, err
-		}
-		if err != nil {
-			err = nil
+		if m.Minor {
+			v.minor = append(v.minor, outgoing{sender, route.To, m, beneath})
 			continue
+		}
+		if places[i], err = sender.Send(ctx, route.To, m, beneath); err != nil {
+			return left, err
 		}
 		if left, err = v.mark(ctx, left, m, places[i]); err != nil {
 			return left, err
@@ -85,11 +86,31 @@ func (v *delivery) send(ctx context.Context, route Route, items []Item, instead 
 	return nil, nil
 }
 
+// outgoing is a message that is sent after all others of a digest.
+type outgoing struct {
+	sender  Sender
+	to      Recipient
+	message Message
+	beneath audit.Place
+}
+
+// adorn sends what nothing is lost without. A receiver may take few of such
+// messages in a minute, of all recipients together: nobody else waits for that.
+func (v *delivery) adorn(ctx context.Context) {
+	v.leave()
+	for _, o := range v.minor {
+		if ctx.Err() != nil {
+			return
+		}
+		_, _ = o.sender.Send(ctx, o.to, o.message, o.beneath)
+	}
+}
+
 // mark stores what a message told, and returns what is left to be told. It does so
 // even if everything else was ended after the answer: what is told and not marked
 // is told again.
 func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.Place) ([]Item, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markFor)
+	ctx, cancel := outlast(ctx, markFor)
 	defer cancel()
 	covered := map[itemKey]audit.Event{}
 	for _, c := range m.Covers {
@@ -113,15 +134,28 @@ func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.Pl
 		told = append(told, it)
 	}
 	err := v.each(told, func(it Item) error {
-		return v.changeMarks(ctx, it, func(t *audit.Told) bool {
+		return unlessGone(v.changeMarks(ctx, it, func(t *audit.Told) bool {
 			v.markOne(t, it, covered[itemKey{it.Record.ID, it.Event}])
 			if m.Opens {
 				t.Place = at
 			}
 			return true
-		})
+		}))
 	})
 	return rest, err
+}
+
+// outlast returns a context that ends a while after another one.
+func outlast(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(d):
+			cancel()
+		case <-longer.Done():
+		}
+	})
+	return longer, func() { stop(); cancel() }
 }
 
 type itemKey struct {

@@ -63,6 +63,8 @@ func (v *delivery) mayTake(t audit.Told, it Item) bool {
 // release lets go of items that were not told. Where they were refused, the time
 // is kept: they are not tried again at once.
 func (v *delivery) release(ctx context.Context, items []Item, refused string) {
+	ctx, cancel := outlast(ctx, markFor)
+	defer cancel()
 	// What cannot be let go of is taken for a while, and then let go of by itself.
 	_ = v.each(items, func(it Item) error {
 		return v.changeMarks(ctx, it, func(t *audit.Told) bool {
@@ -76,6 +78,28 @@ func (v *delivery) release(ctx context.Context, items []Item, refused string) {
 			return true
 		})
 	})
+}
+
+// forget ends what is known of those whom nothing is to be told any more.
+func (v *delivery) forget(ctx context.Context, items []Item) error {
+	return v.each(items, func(it Item) error {
+		return unlessGone(v.changeMarks(ctx, it, func(t *audit.Told) bool {
+			if t.Due != it.Event {
+				return false
+			}
+			t.Last, t.Due, t.Taken = it.Event, "", audit.Taken{}
+			return true
+		}))
+	})
+}
+
+// unlessGone leaves out that a finding is not stored any more: nothing is to be
+// kept of it then.
+func unlessGone(err error) error {
+	if errors.Is(err, audit.ErrNotStored) {
+		return nil
+	}
+	return err
 }
 
 // changeMarks stores a change of what the owners of an item were told. The function

@@ -43,11 +43,13 @@ func (*Bot) Name() string { return notify.SlackName }
 func (*Bot) Plan(d notify.Digest) []notify.Message { return plan(d, true) }
 
 // Send posts or updates a message in the channel that is the recipient's address.
-// A reply to a message that is gone is posted as one of its own.
+// A reply to a message that is gone is posted as one of its own, and so is one in a
+// channel that is gone where the address is a name that another one has by now.
 func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.Place) (audit.Place, error) {
 	channel := to.Address
-	if beneath.Message != "" {
+	if beneath.Message != "" && beneath.Channel != channel {
 		channel = beneath.Channel // the thread is there, whatever a name means by now
+		b.pace.known(to.Address, channel, 0)
 	}
 	doing := "post to channel " + seen(channel, maxLineName)
 	content, f := bodyOf(m)
@@ -65,6 +67,11 @@ func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, b
 		f = b.update(ctx, api, content)
 	} else {
 		place, f = b.post(ctx, api, channel, beneath.Message, content)
+		if f.outcome == gone && channel != to.Address {
+			// The name is that of another channel by now.
+			doing = "post to channel " + seen(to.Address, maxLineName)
+			place, f = b.post(ctx, api, to.Address, "", content)
+		}
 	}
 	if f.outcome != sent {
 		return audit.Place{}, newError(doing, f, token)
@@ -89,6 +96,9 @@ func (b *Bot) post(ctx context.Context, api *slack.Client, channel, thread strin
 		case f.outcome == tooRich && content.blocks != nil:
 			content = content.plain()
 		default:
+			if f.outcome == sent && place.Channel != channel {
+				b.pace.known(channel, place.Channel, interval)
+			}
 			return place, f
 		}
 	}

@@ -28,7 +28,7 @@ func newError(doing string, f failure, secret notify.Secret) error {
 	}
 	text = userinfo.ReplaceAllString(text, "//"+secret.String()+"@")
 	switch f.outcome {
-	case homeless, tooRich, refused:
+	case homeless, gone, tooRich, refused:
 		f.cause = notify.ErrRefused
 	}
 	// Clipped last, for half a secret would not be recognised.

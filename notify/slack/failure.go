@@ -22,6 +22,7 @@ const (
 	limited          // later, as long as Slack says
 	passing          // may pass: soon, or with the next sweep
 	homeless         // there is no such message to reply to
+	gone             // there is no such channel, or none to post into
 	tooRich          // the blocks are refused, and the text may do
 	ended            // the time for it is over
 	refused          // for good
@@ -43,6 +44,7 @@ var (
 		"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message",
 		"restricted_action_thread_locked", "restricted_action_non_threadable_channel",
 	}
+	goneWords    = []string{"channel_not_found", "not_in_channel", "is_archived"}
 	tooRichWords = []string{"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}
 )
 
@@ -109,6 +111,8 @@ func ofWord(word string) failure {
 		f.outcome = passing
 	case slices.Contains(homelessWords, word):
 		f.outcome = homeless
+	case slices.Contains(goneWords, word):
+		f.outcome = gone
 	case slices.Contains(tooRichWords, word):
 		f.outcome = tooRich
 	}

@@ -127,10 +127,11 @@ func (p *planner) more(pg *page, n int, where string) {
 	pg.end(small(fmt.Sprintf("… and %d more: %s.", n, where)))
 }
 
-// footer says how many findings are open.
+// footer says how many findings are open, to those whose they are.
 func (p *planner) footer(pg *page) {
-	switch p.Open {
-	case 0:
+	switch {
+	case p.Instead != "":
+	case p.Open == 0:
 		pg.end(small("Nothing is open for " + p.To.Owner + "."))
 	default:
 		pg.end(small(count(p.Open, "finding") + " open for " + p.To.Owner + "."))

@@ -39,11 +39,12 @@ type pace struct {
 	clock Clock
 	mu    sync.Mutex
 	lanes map[string]*lane
+	ids   map[string]string // of channels, by the names that they were reached by
 }
 
 type lane struct {
 	turn chan struct{} // holds one value while nobody has the turn
-	free time.Time     // whoever has the turn may call from then on
+	free time.Time     // whoever has the turn may call from then on; guarded by pace.mu
 }
 
 // enter waits for the turn and the time of a channel. leave gives the turn back,
@@ -56,30 +57,61 @@ func (p *pace) enter(ctx context.Context, channel string) (leave func(time.Durat
 		return nil, fmt.Errorf("wait for the turn: %w", ctx.Err())
 	}
 	leave = func(d time.Duration) {
-		if free := p.clock.Now().Add(d); free.After(l.free) {
-			l.free = free
-		}
+		p.mu.Lock()
+		p.rest(l, d)
+		p.mu.Unlock()
 		l.turn <- struct{}{}
 	}
-	wait := l.free.Sub(p.clock.Now())
-	if wait <= 0 {
-		return leave, nil
+	for {
+		p.mu.Lock()
+		free := l.free
+		p.mu.Unlock()
+		wait := free.Sub(p.clock.Now())
+		if wait <= 0 {
+			return leave, nil
+		}
+		// To wait for what comes after the end would only hold up whoever asked.
+		if end, ok := ctx.Deadline(); ok && end.Before(free) {
+			leave(0)
+			return nil, fmt.Errorf("slack takes nothing for %s, and the time ends before that: %w", wait.Round(time.Second), context.DeadlineExceeded)
+		}
+		if err := p.clock.Sleep(ctx, wait); err != nil {
+			leave(0)
+			return nil, fmt.Errorf("wait for slack: %w", err)
+		}
 	}
-	// To wait for what comes after the end would only hold up whoever asked.
-	if end, ok := ctx.Deadline(); ok && end.Before(l.free) {
-		leave(0)
-		return nil, fmt.Errorf("slack takes nothing for %s, and the time ends before that: %w", wait.Round(time.Second), context.DeadlineExceeded)
+}
+
+// rest makes a lane take nothing for a while, under the lock.
+func (p *pace) rest(l *lane, d time.Duration) {
+	if free := p.clock.Now().Add(d); free.After(l.free) {
+		l.free = free
 	}
-	if err := p.clock.Sleep(ctx, wait); err != nil {
-		leave(0)
-		return nil, fmt.Errorf("wait for slack: %w", err)
+}
+
+// known notes that a name is that of a channel, which takes nothing for a while:
+// Slack counts by channel, whatever it was called.
+func (p *pace) known(name, id string, d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ids == nil {
+		p.ids = map[string]string{}
 	}
-	return leave, nil
+	p.ids[name] = id
+	p.rest(p.locked(id), d)
 }
 
 func (p *pace) lane(channel string) *lane {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if id, ok := p.ids[channel]; ok {
+		channel = id
+	}
+	return p.locked(channel)
+}
+
+// locked is lane for whoever has the lock and the ID.
+func (p *pace) locked(channel string) *lane {
 	l := p.lanes[channel]
 	if l == nil {
 		l = &lane{turn: make(chan struct{}, 1)}

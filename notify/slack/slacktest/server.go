@@ -81,6 +81,28 @@ func Start(t testing.TB, c Config) *Server {
 	return s
 }
 
+// Channel makes a channel, or changes what the app may do there, and gives it names,
+// which are no other channel's any more. The maps of the config are left alone.
+func (s *Server) Channel(id string, m Membership, names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.config.Channels = with(s.config.Channels, id, m)
+	for _, name := range names {
+		s.config.Names = with(s.config.Names, name, id)
+	}
+}
+
+// with returns a copy of a map in which a key has another value.
+func with[V any](m map[string]V, key string, value V) map[string]V {
+	out := map[string]V{key: value}
+	for k, v := range m {
+		if k != key {
+			out[k] = v
+		}
+	}
+	return out
+}
+
 // URL is where Start serves the workspace, without a slash at its end.
 func (s *Server) URL() string { return s.url }
 
