@@ -23,9 +23,6 @@ func TestServerTakesEveryObject(t *testing.T) {
 		"a zone with daylight savings": `cronjob: {timeZone: America/Argentina/Buenos_Aires}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "a dashboard" {
-				needFile(t, "dashboard.json")
-			}
 			kubectl(t, c, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", file(t, render(t, text).text))
 		})
 	}

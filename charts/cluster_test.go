@@ -2,7 +2,6 @@ package charts
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -103,12 +102,4 @@ func build(t *testing.T) string {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return program
-}
-
-// needFile skips what is about a file that the chart does not hold yet.
-func needFile(t *testing.T, name string) {
-	t.Helper()
-	if _, err := os.Stat(filepath.Join(chart, "files", name)); err != nil {
-		t.Skipf("the chart has no %s yet", name)
-	}
 }

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/eventuallytrue/audit/audit/kube/kubetest"
 )
 
 // update makes the tests write what is generated instead of comparing it.
@@ -33,15 +35,11 @@ func helm(t *testing.T, env []string, args ...string) (string, error) {
 	if testing.Short() {
 		t.Skip("needs helm")
 	}
-	tools, err := exec.CommandContext(t.Context(), filepath.Join(moduleRoot, "testdata", "cluster", "build.sh"), "-print").Output()
+	tools, err := kubetest.Tools(t.Context(), "helm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(strings.TrimSpace(string(tools)), "helm")
-	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("find helm: %v: run make tools", err)
-	}
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(tools, "helm"), args...)
 	own := t.TempDir() // what a person has set up for helm is no business of a test
 	cmd.Env = append(append(os.Environ(), env...), "HELM_CONFIG_HOME="+own, "HELM_CACHE_HOME="+own, "HELM_DATA_HOME="+own)
 	var stdout, stderr bytes.Buffer
