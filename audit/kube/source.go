@@ -54,7 +54,7 @@ var _ audit.Source = (*Source)(nil)
 // secrets is the one kind that is never read.
 const secrets snapshot.Kind = "secrets"
 
-var errSecrets = errors.New("Secrets are never read: they are no source of hosts")
+var errSecrets = errors.New("refuse to read Secrets: they are no source of hosts")
 
 // NewSource returns a source that reads the cluster that the config leads to.
 // It connects to nothing yet. The config is not changed. A source that would read
