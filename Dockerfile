@@ -1,4 +1,4 @@
-# One static binary and nothing else. Builds with docker, podman and buildah;
+# One static binary, and the licences of what it is made of. Builds with docker, podman and buildah;
 # image/ makes the same without them.
 FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26 AS build
 # A line each: there are builders that look at the first of a line alone.
@@ -17,6 +17,7 @@ ARG VERSION=devel
 LABEL org.opencontainers.image.title=audit \
       org.opencontainers.image.source=https://github.com/eventuallytrue/audit \
       org.opencontainers.image.version=$VERSION
+COPY THIRD_PARTY_LICENSES.md /THIRD_PARTY_LICENSES.md
 COPY --from=build /audit /audit
 USER 65532:65532
 ENTRYPOINT ["/audit"]

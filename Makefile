@@ -8,6 +8,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 # Versions of the tools that check the code.
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     = mvdan.cc/gofumpt@v0.12.0
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 export CGO_ENABLED ?= 0
 
@@ -47,15 +48,29 @@ lint: ## vet, staticcheck and formatting
 	@unformatted="$$($(GO) run $(GOFUMPT) -l .)"; \
 	 if [ -n "$$unformatted" ]; then echo "make fmt would change:"; echo "$$unformatted"; exit 1; fi
 
+# How long each fuzz target looks for trouble.
+FUZZTIME ?= 10s
+
+.PHONY: fuzz
+fuzz: ## let each fuzz target look for trouble for FUZZTIME
+	@GO="$(GO)" FUZZTIME=$(FUZZTIME) testdata/fuzz.sh
+
+.PHONY: verify
+verify: ## check modules against their checksums, and for known vulnerabilities
+	$(GO) mod verify
+	$(GO) -C image mod verify
+	@GO="$(GO)" GOVULNCHECK=$(GOVULNCHECK) testdata/vulnerabilities.sh . image
+
 .PHONY: fmt
 fmt: ## format the code
 	$(GO) run $(GOFUMPT) -w .
 
 .PHONY: generate
-generate: ## write the parts of the README and the definitions that come from the code
+generate: ## write the parts of the README, the definitions and the licences that come from the code
 	$(GO) generate ./audit/api/...
 	$(GO) test ./cmd/audit -run '^TestREADME' -update
 	$(GO) generate ./charts
+	cd image && $(GO) run ./licenses
 
 .PHONY: demo
 demo: tools ## sweep the sample estate in a real control plane, mend a fault, sweep again

@@ -22,6 +22,7 @@ import (
 type spec struct {
 	platform string // such as linux/amd64
 	binary   string // path
+	licenses string // path of the page of licences
 	version  string
 	created  time.Time
 }
@@ -34,12 +35,14 @@ type made struct {
 
 // What the image says of itself. The Dockerfile says the same.
 const (
-	user   = "65532:65532" // nobody's, and no number of a user of the node
-	title  = "audit"
-	source = "https://github.com/eventuallytrue/audit"
+	user         = "65532:65532" // nobody's, and no number of a user of the node
+	title        = "audit"
+	licensesName = "THIRD_PARTY_LICENSES.md"
+	source       = "https://github.com/eventuallytrue/audit"
 )
 
-// assemble makes the image: one layer with one file.
+// assemble makes the image: one layer with the binary and the licences of what it
+// is made of.
 func assemble(s spec) (made, error) {
 	platform, err := v1.ParsePlatform(s.platform)
 	if err != nil {
@@ -52,7 +55,11 @@ func assemble(s spec) (made, error) {
 	if err := check(binary, platform); err != nil {
 		return made{}, fmt.Errorf("%s: %w", s.binary, err)
 	}
-	packed, err := pack(binary, s.created)
+	licenses, err := os.ReadFile(s.licenses)
+	if err != nil {
+		return made{}, err
+	}
+	packed, err := pack(s.created, []file{{licensesName, 0o644, licenses}, {"audit", 0o755, binary}})
 	if err != nil {
 		return made{}, fmt.Errorf("pack %s: %w", s.binary, err)
 	}
@@ -74,7 +81,7 @@ func assemble(s spec) (made, error) {
 		return made{}, err
 	}
 	img, err = mutate.Append(img, mutate.Addendum{
-		Layer: layer, History: v1.History{Created: v1.Time{Time: s.created}, CreatedBy: "COPY /audit"},
+		Layer: layer, History: v1.History{Created: v1.Time{Time: s.created}, CreatedBy: "COPY /" + licensesName + " /audit"},
 	})
 	return made{img, platform}, err
 }
@@ -108,19 +115,28 @@ func check(binary []byte, p *v1.Platform) error {
 	return nil
 }
 
-// pack makes the layer's archive. Nothing of the binary's file but its content
+// file is one of the image's.
+type file struct {
+	name    string
+	mode    int64
+	content []byte
+}
+
+// pack makes the layer's archive. Nothing of files on the disk but their content
 // goes into it.
-func pack(binary []byte, modified time.Time) ([]byte, error) {
+func pack(modified time.Time, files []file) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	err := w.WriteHeader(&tar.Header{
-		Typeflag: tar.TypeReg, Name: "audit", Mode: 0o755, Size: int64(len(binary)), ModTime: modified, Format: tar.FormatUSTAR,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(binary); err != nil {
-		return nil, err
+	for _, f := range files {
+		err := w.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(f.content)), ModTime: modified, Format: tar.FormatUSTAR,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.content); err != nil {
+			return nil, err
+		}
 	}
 	return b.Bytes(), w.Close()
 }

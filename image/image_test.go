@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,6 +147,7 @@ func TestWhatWouldNotRunIsRefused(t *testing.T) {
 		{"a script", []string{"-tag", testTag, "linux/amd64=" + script}, "bad magic number"},
 		{"another system", []string{"-tag", testTag, "windows/amd64=" + static}, "is none for windows/amd64"},
 		{"no binary", []string{"-tag", testTag}, "no PLATFORM=BINARY"},
+		{"no page of licences", []string{"-tag", testTag, "-licenses", "testdata/none.md", "linux/amd64=" + static}, "open testdata/none.md"},
 		{"no platform", []string{"-tag", testTag, static}, "is not PLATFORM=BINARY"},
 		{"no tag", []string{"linux/amd64=" + static}, "read -tag"},
 		{"a name without a tag", []string{"-tag", "ghcr.io/eventuallytrue/audit", "linux/amd64=" + static}, "read -tag"},
@@ -179,4 +182,17 @@ func fatten(t *testing.T, binary string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func TestImageHoldsTheLicences(t *testing.T) {
+	got := readImage(t, filepath.Join(archive(t, "linux/amd64="+hello(t, "amd64")), "audit-linux-amd64.tar"))
+	page, err := os.ReadFile("../THIRD_PARTY_LICENSES.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const attributes = "-rw-r--r-- THIRD_PARTY_LICENSES.md 0:0 2023-11-14 22:13:20 +0000 UTC"
+	want := fmt.Sprintf("%s %x", attributes, sha256.Sum256(page))
+	if len(got.Files) != 2 || got.Files[0] != want {
+		t.Errorf("the image holds %q, want %q and the binary", got.Files, want)
+	}
 }

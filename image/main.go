@@ -32,6 +32,7 @@ func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("image [flags] PLATFORM=BINARY...", flag.ContinueOnError)
 	tag := flags.String("tag", "", "the image's name and tag, such as ghcr.io/eventuallytrue/audit:v1.0.0")
 	created := flags.Int64("created", 0, "when the image is said to be made, in seconds since 1970")
+	licenses := flags.String("licenses", "../"+licensesName, "the page of the licences of what the binaries are made of")
 	folder := flags.String("out", ".", "the folder to write to, which must exist")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -50,7 +51,7 @@ func run(args []string, out io.Writer) error {
 			return fmt.Errorf("%q is not PLATFORM=BINARY", arg)
 		}
 		img, err := assemble(spec{
-			platform: platform, binary: binary,
+			platform: platform, binary: binary, licenses: *licenses,
 			version: ref.TagStr(), created: time.Unix(*created, 0).UTC(),
 		})
 		if err != nil {

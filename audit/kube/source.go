@@ -51,9 +51,20 @@ type Source struct {
 
 var _ audit.Source = (*Source)(nil)
 
+// secrets is the one kind that is never read.
+const secrets snapshot.Kind = "secrets"
+
+var errSecrets = errors.New("refuse to read Secrets: they are no source of hosts")
+
 // NewSource returns a source that reads the cluster that the config leads to.
-// It connects to nothing yet. The config is not changed.
+// It connects to nothing yet. The config is not changed. A source that would read
+// Secrets is an error.
 func NewSource(cfg *rest.Config, opts Options) (*Source, error) {
+	for i := range opts.HostSources {
+		if opts.HostSources[i].Kind == secrets {
+			return nil, errSecrets
+		}
+	}
 	if opts.PageSize <= 0 {
 		opts.PageSize = 500
 	}

@@ -52,6 +52,25 @@ func TestReadDocumentOverTheLimit(t *testing.T) {
 	}
 }
 
+// A JSON value over the limit is given up before it is held whole, and with it what
+// stands behind it: what came before is there.
+func TestReadJSONOverTheLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads 256 MiB")
+	}
+	got, _ := read(t, stdin(io.MultiReader(
+		strings.NewReader(namespaceJSON("a")+`{"x": "`), io.LimitReader(&endless{text: strings.Repeat("a", 1000)}, 256<<20),
+		strings.NewReader(`"}`+namespaceJSON("b")),
+	)))
+	want := reading{
+		objects:  []string{"Namespace a"},
+		problems: []string{"standard input document 2: it has more than 256 MiB; what follows was not read"},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(reading{})); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+}
+
 // bomb is a list of lists, each of nine times the one before.
 func bomb(levels int) string {
 	text := "apiVersion: v1\nkind: Namespace\nl0: &l0 [a, a, a, a, a, a, a, a, a]\n"

@@ -3,7 +3,6 @@ package manifests
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -55,45 +54,6 @@ func (r *reader) read(ctx context.Context, name string, in io.Reader) {
 		return
 	}
 	r.readYAML(ctx, name, buffered)
-}
-
-// startsJSON reports whether the first character that is not blank opens a JSON
-// value. It drops the blank lines before it.
-func startsJSON(in *bufio.Reader) bool {
-	for n := 1; ; n++ {
-		head, err := in.Peek(n)
-		if err != nil {
-			return false
-		}
-		switch c := head[n-1]; c {
-		case ' ', '\t', '\r':
-		case '\n':
-			_, _ = in.Discard(n) // was peeked at
-			n = 0
-		default:
-			return c == '{' || c == '['
-		}
-	}
-}
-
-// readJSON reads JSON values one after the other. Behind one that does not parse
-// nobody can tell where the next begins.
-func (r *reader) readJSON(ctx context.Context, name string, in io.Reader) {
-	values := json.NewDecoder(in)
-	for n := 1; ctx.Err() == nil; n++ {
-		where := fmt.Sprintf("%s document %d", name, n)
-		var value json.RawMessage
-		err := values.Decode(&value)
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			r.problem(where, fmt.Errorf("parse JSON: %w; what follows was not read", err))
-			return
-		}
-		r.documents++
-		r.object(where, value, typeMeta{}, 0)
-	}
 }
 
 func (r *reader) readYAML(ctx context.Context, name string, in *bufio.Reader) {

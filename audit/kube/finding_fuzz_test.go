@@ -1,0 +1,112 @@
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/rules"
+)
+
+// storedSeeds are findings as this program, a newer one, and somebody with an
+// editor may have written them.
+func storedSeeds() []string {
+	subject := rules.Subject{Kind: "Host", Name: "shop.example.com"}
+	const rule = "one-owner-per-host"
+	head := `{"apiVersion":"eventuallytrue.dev/v1alpha1","kind":"Finding","metadata":{"name":"` + rules.ID(rule, subject) + `",
+		"labels":{"rule":"x","team":"y"},"resourceVersion":"7"},"spec":{"rule":"` + rule + `","subject":{"kind":"Host","name":"shop.example.com"}}`
+	return []string{
+		`{}`, `null`, `[]`, `{"metadata":{"name":["a"]}}`, `{"apiVersion":"eventuallytrue.dev/v1","kind":"Finding"}`,
+		head + `}`, head + `,"status":null}`, head + `,"status":{}}`, head + `,"status":{"state":"Closed"}}`,
+		head + `,"status":{"state":"Open","later":1}}`, head + `,"status":{"State":"Open"}}`,
+		head + `,"status":{"state":"Open","severity":"huge","owners":["","\ud800","a"],"sweeps":-1,"moreObjects":-7,"reopened":2147483647}}`,
+		head + `,"status":{"state":"Open","firstSeen":"0001-01-01T00:00:00Z","openedAt":"9999-12-31T23:59:59Z","resolvedAt":null}}`,
+		head + `,"status":{"state":"Resolved","reason":"\u202e","objects":[{},{"kind":"Ingress","createdAt":"2026-05-01T10:00:00.5+02:00"}],
+			"told":[{},{"sender":"slack","owner":"a","due":"opened","takenBy":"x","takenAt":"2026-05-01T10:00:00Z","takenLeased":true,"last":"?","channel":"\u0000"}]}}`,
+		`{"apiVersion":"eventuallytrue.dev/v1alpha1","kind":"Finding","metadata":{"name":"a-0123456789abcdef"},
+			"spec":{"rule":"a","subject":{"kind":"Host","name":"long…"}},"status":{"state":"Pending"}}`,
+	}
+}
+
+// FuzzReadFinding holds that a finding that somebody else wrote is either left
+// alone, and said to be, or is one that can be judged, kept and read back: what a
+// sweep writes of it is what the next one reads, under the same name, so that no
+// such finding is written with every sweep.
+func FuzzReadFinding(f *testing.F) {
+	for _, seed := range storedSeeds() {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var raw rawFinding
+		if json.Unmarshal(data, &raw) != nil {
+			return
+		}
+		found, err := readFinding(&raw)
+		if err != nil {
+			if !errors.Is(err, ErrNewer) {
+				t.Errorf("it is neither read nor left alone: %v", err)
+			}
+			return
+		}
+		first := Fit(newStored(found).Record)
+		if first.ID != raw.Metadata.Name {
+			t.Errorf("finding %q is read as %q", raw.Metadata.Name, first.ID)
+		}
+		if found.Status != nil {
+			if diff := cmp.Diff(first, rewritten(t, first)); diff != "" {
+				t.Errorf("it reads otherwise once it is written (-before +after):\n%s", diff)
+			}
+		}
+		reconciled(t, first)
+	})
+}
+
+// rewritten returns what is read of a record that was written.
+func rewritten(t *testing.T, r audit.Record) audit.Record {
+	t.Helper()
+	f := newFinding(r)
+	f.Status = newStatus(r)
+	data, err := json.Marshal(f)
+	if err != nil {
+		t.Fatalf("it cannot be written: %v", err)
+	}
+	var raw rawFinding
+	if err := json.Unmarshal(data, &raw); err != nil {
+		t.Fatalf("what is written is no JSON: %v", err)
+	}
+	again, err := readFinding(&raw)
+	if err != nil {
+		t.Fatalf("what is written is not read: %v\n%s", err, data)
+	}
+	return newStored(again).Record
+}
+
+// reconciled checks what becomes of a stored finding in a sweep that finds it
+// again, in one that does not, and in one whose rule did not run.
+func reconciled(t *testing.T, r audit.Record) {
+	t.Helper()
+	sweep := audit.Reconciliation{
+		Now:  time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+		Hold: func(string) audit.Hold { return audit.Hold{} },
+		Keep: time.Hour,
+		Tell: func(string, string) []string { return []string{"slack"} },
+	}
+	ran := []audit.Outcome{{Rule: r.Rule, Status: audit.Ran}}
+	for why, ev := range map[string]*audit.Evaluation{
+		"found again": {Rules: ran, Findings: []audit.Finding{r.Finding}},
+		"gone":        {Rules: ran},
+		"not judged":  {Rules: []audit.Outcome{{Rule: r.Rule, Status: audit.Skipped}}},
+	} {
+		out := sweep.Reconcile([]audit.Record{r}, ev)
+		if len(out) != 1 || out[0].Record.ID != r.ID || out[0].New {
+			t.Errorf("%s: of one finding becomes %+v", why, out)
+		}
+		if why == "not judged" && (out[0].Delete || out[0].Record.State != r.State) {
+			t.Errorf("a rule that did not run makes %s of %s", out[0].Record.State, r.State)
+		}
+	}
+}

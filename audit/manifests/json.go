@@ -1,0 +1,77 @@
+package manifests
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxValue bounds the bytes of one JSON value, which is held whole. It may be
+// larger than a document of YAML since it takes far less room than that once it is
+// parsed, and is what programs write.
+const maxValue = 256 << 20
+
+// startsJSON reports whether the first character that is not blank opens a JSON
+// value. It drops the blank lines before it.
+func startsJSON(in *bufio.Reader) bool {
+	for n := 1; ; n++ {
+		head, err := in.Peek(n)
+		if err != nil {
+			return false
+		}
+		switch c := head[n-1]; c {
+		case ' ', '\t', '\r':
+		case '\n':
+			_, _ = in.Discard(n) // was peeked at
+			n = 0
+		default:
+			return c == '{' || c == '['
+		}
+	}
+}
+
+// readJSON reads JSON values one after the other. Behind one that does not parse
+// nobody can tell where the next begins.
+func (r *reader) readJSON(ctx context.Context, name string, in io.Reader) {
+	limited := &stretch{in: in}
+	values := json.NewDecoder(limited)
+	for n := 1; ctx.Err() == nil; n++ {
+		where := fmt.Sprintf("%s document %d", name, n)
+		limited.end = values.InputOffset() + maxValue
+		var value json.RawMessage
+		err := values.Decode(&value)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if errors.Is(err, errTooLarge) {
+			r.problem(where, fmt.Errorf("%w; what follows was not read", err))
+			return
+		}
+		if err != nil {
+			r.problem(where, fmt.Errorf("parse JSON: %w; what follows was not read", err))
+			return
+		}
+		r.documents++
+		r.object(where, value, typeMeta{}, 0)
+	}
+}
+
+// stretch reads up to an offset, which may be moved on.
+type stretch struct {
+	in      io.Reader
+	at, end int64
+}
+
+var errTooLarge = fmt.Errorf("it has more than %d MiB", maxValue>>20)
+
+func (s *stretch) Read(p []byte) (int, error) {
+	if s.at >= s.end {
+		return 0, errTooLarge
+	}
+	n, err := s.in.Read(p[:min(int64(len(p)), s.end-s.at)])
+	s.at += int64(n)
+	return n, err
+}

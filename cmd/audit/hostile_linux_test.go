@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/eventuallytrue/audit/notify/report"
+)
+
+// again is a text so often that it makes so many bytes.
+func again(text string, size int64) io.Reader {
+	return io.LimitReader(&repeated{text: strings.Repeat(text, 1+(64<<10)/len(text))}, size)
+}
+
+type repeated struct {
+	text string
+	at   int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	n := copy(p, r.text[r.at:])
+	r.at = (r.at + n) % len(r.text)
+	return n, nil
+}
+
+// manyRules are two Ingresses of different namespaces that claim the same hosts, by
+// a rule each.
+func manyRules(n int) io.Reader {
+	var b strings.Builder
+	for _, namespace := range []string{"shop", "blog"} {
+		b.WriteString("---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: many, namespace: " + namespace + "}\nspec:\n  rules:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "  - host: h%d.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n", i)
+		}
+	}
+	return strings.NewReader(b.String())
+}
+
+// aliases are lists of lists, each of nine times the one before.
+func aliases(levels int) string {
+	text := "apiVersion: v1\nkind: Namespace\nl0: &l0 [a, a, a, a, a, a, a, a, a]\n"
+	for i := range levels {
+		text += fmt.Sprintf("l%d: &l%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*l%d, ", i), 9), ", "))
+	}
+	return text
+}
+
+// TestHostileInputTakesBoundedMemory pipes input into the program that was made to
+// exhaust it. What cannot be read is named, the rest is judged, and the process, as
+// the kernel counts it, stays far below what the input could have made it take.
+func TestHostileInputTakesBoundedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads some hundred megabytes")
+	}
+	head := strings.NewReader
+	// As it is without the race detector, which takes a multiple.
+	program := buildAudit(t)
+	for _, c := range []struct {
+		name     string
+		in       func() io.Reader
+		problem  string // empty: everything can be read
+		findings int
+		most     int64 // MiB
+	}{
+		{
+			"a document of YAML of 100 MB, on many lines",
+			func() io.Reader { return contested(head("x:\n"), again("- aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", 100e6)) },
+			"document 2: it has 95 MiB, more than 64 MiB", 1, 600,
+		},
+		{
+			"a document of YAML of 100 MB, on one line",
+			func() io.Reader { return contested(head("x: "), again("a", 100e6)) },
+			"document 2: it has 95 MiB, more than 64 MiB", 1, 600,
+		},
+		{
+			"aliases that make a few hundred bytes a quintillion",
+			func() io.Reader { return contested(head(aliases(19))) },
+			"document 2: parse YAML: aliases make more than 64 MiB of it", 1, 200,
+		},
+		{
+			"lists within lists without end",
+			func() io.Reader { return contested(head("x: "), again("[", 5e6)) },
+			"document 2: parse YAML: yaml: line 2: exceeded max depth of 10000", 1, 400,
+		},
+		{
+			"a JSON value of 100 MB that is a stranger's",
+			func() io.Reader {
+				return io.MultiReader(head(`{"apiVersion":"example.com/v1","kind":"Blob","x":"`), again("a", 100e6), head(`"}`))
+			},
+			"", 0, 1000,
+		},
+		{
+			"a JSON value without end",
+			func() io.Reader { return io.MultiReader(head(`{"x":"`), again("a", 1e9)) },
+			"document 1: it has more than 256 MiB; what follows was not read", 0, 1400,
+		},
+		{"two Ingresses with 10,000 rules each", func() io.Reader { return manyRules(10_000) }, "", 10_000, 400},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, peak := pipedSweep(t, program, c.in())
+			t.Logf("%d MiB", peak)
+			if peak > c.most {
+				t.Errorf("it took %d MiB of memory, want at most %d", peak, c.most)
+			}
+			var problems []string
+			for _, p := range r.Problems {
+				problems = append(problems, p.Where+": "+p.Reason)
+			}
+			if got := strings.Join(problems, "; "); !strings.HasSuffix(got, c.problem) || (got == "") != (c.problem == "") {
+				t.Errorf("the problems are %q, want %q", got, c.problem)
+			}
+			if r.Complete != (c.problem == "") || len(r.Findings) != c.findings {
+				t.Errorf("complete: %t, findings: %d, want %d", r.Complete, len(r.Findings), c.findings)
+			}
+		})
+	}
+}
+
+// pipedSweep runs a program over its standard input, and returns its report and
+// how many MiB of memory it had at most.
+func pipedSweep(t *testing.T, program string, in io.Reader) (*report.Report, int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--once", "--from", "-", "--rule", "one-owner-per-host", "-o", "json", "--fail-on", "none")
+	cmd.Env = []string{"HOME=" + t.TempDir()}
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errs
+	err := cmd.Run()
+	var r report.Report
+	if json.Unmarshal(out.Bytes(), &r) != nil || errs.Len() > 0 {
+		t.Fatalf("no report: %v: %s", err, errs.Bytes())
+	}
+	want := 0
+	if !r.Complete {
+		want = exitIncomplete
+	}
+	if code := cmd.ProcessState.ExitCode(); code != want {
+		t.Errorf("exit %d, want %d", code, want)
+	}
+	return &r, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10
+}
