@@ -29,6 +29,11 @@ func podMayDoNothingElse(t *testing.T, w *world) {
 	const none = "0000000000000000"
 	expectSaid(t, string(status), "Uid:\t65532\t65532\t65532\t65532", "Gid:\t65532\t65532\t65532\t65532",
 		"CapInh:\t"+none, "CapPrm:\t"+none, "CapEff:\t"+none, "CapBnd:\t"+none, "CapAmb:\t"+none, "NoNewPrivs:\t1", "Seccomp:\t2")
+	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectSaid(t, string(mounts), " / / ro,")
 
 	answers := map[string]int{
 		// What it must be able to do, or the rest would prove nothing.

@@ -16,10 +16,11 @@ func uninstallLeavesFindings(t *testing.T, w *world) {
 	if diff := cmp.Diff(before, w.findings(t)); diff != "" {
 		t.Errorf("findings changed by the end of the installation (-before +after):\n%s", diff)
 	}
+	// Pods go a moment after what they were made for.
 	const kinds = "all,configmaps,secrets,serviceaccounts,roles,rolebindings,leases,networkpolicies,clusterroles,clusterrolebindings"
-	if left := w.kubectl(t, "get", kinds, "-A", "-l", "app.kubernetes.io/instance="+release, "-o", "name"); left != "" {
-		t.Errorf("uninstalling left: %s", left)
-	}
+	await(t, "nothing else is left", func() bool {
+		return w.kubectl(t, "get", kinds, "-A", "-l", "app.kubernetes.io/instance="+release, "-o", "name") == ""
+	})
 	w.install(t, chart, w.values(t, object{"cronjob": suspended()}))
 	if job := w.sweepNow(t, "again"); job.Status.Succeeded != 1 {
 		t.Fatalf("the sweep of the second installation: %+v", job.Status)
