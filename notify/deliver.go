@@ -34,6 +34,7 @@ type Deliverer struct {
 	Senders []Sender
 	Routes  Routes
 	Cluster string
+	Home    string // the namespace of the store
 	// Me names this publisher, and no other that may be at work. Leased is true
 	// where it has the Lease.
 	Me     string

@@ -39,6 +39,7 @@ type Recipient struct {
 // Digest is all that one recipient is to be told after one sweep.
 type Digest struct {
 	Cluster string
+	Home    string // the namespace that findings are kept in
 	To      Recipient
 	// Instead says why it goes to the fallback owner: the name of whom it was for,
 	// and why they cannot be reached. Empty otherwise.

@@ -12,7 +12,7 @@ import (
 // digest makes the digest of some items.
 func (v *delivery) digest(route Route, items []Item, instead string) Digest {
 	dg := Digest{
-		Cluster: v.Cluster, To: route.To, Instead: instead, Items: items, Open: v.group.open,
+		Cluster: v.Cluster, Home: v.Home, To: route.To, Instead: instead, Items: items, Open: v.group.open,
 		Earlier: map[audit.Place][]Item{}, Now: v.Clock(),
 	}
 	for _, it := range items {

@@ -29,7 +29,7 @@ func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.
 	}
 	host, _ := os.Hostname() // a name for people; the random part tells apart
 	deliverer := notify.Deliverer{
-		Store: store, Senders: senders, Cluster: o.config.Cluster, Me: host + "_" + rand.Text(),
+		Store: store, Senders: senders, Cluster: o.config.Cluster, Home: o.publishing.namespace, Me: host + "_" + rand.Text(),
 		Leased: o.publishing.leaderElect, RemindAfter: time.Duration(o.config.Slack.RemindAfter), Clock: o.now,
 	}
 	return func(res *audit.Result) audit.Teller {

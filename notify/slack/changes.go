@@ -64,7 +64,7 @@ func (p *planner) change(pg *page, i notify.Item) bool {
 		}
 		return pg.addLine("Still there, and not yours any more", l)
 	default:
-		return pg.add(paragraphs(line{strong("Changed")}), details(i, p.Now))
+		return pg.add(paragraphs(line{strong("Changed")}), details(i, &p.Digest))
 	}
 }
 

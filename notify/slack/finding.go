@@ -74,7 +74,7 @@ func released(i notify.Item) bool {
 }
 
 // details is all that there is to know of a finding.
-func details(i notify.Item, now time.Time) slack.Block {
+func details(i notify.Item, d *notify.Digest) slack.Block {
 	rec := &i.Record
 	first := marked(severityEmoji(rec.Severity), subject(rec))
 	lines := []line{append(first, words("  "+rec.Severity.String()+"  "), prose(rec.Rule, maxLineName))}
@@ -91,14 +91,14 @@ func details(i notify.Item, now time.Time) slack.Block {
 		list := slack.NewRichTextList(slack.RTEListBullet, 0)
 		shown := rec.Objects[:min(len(rec.Objects), maxObjects)]
 		for _, o := range shown {
-			list.Elements = append(list.Elements, object(o, now).section())
+			list.Elements = append(list.Elements, object(o, d.Now).section())
 		}
 		if more := len(rec.Objects) + rec.MoreObjects - len(shown); more > 0 {
 			list.Elements = append(list.Elements, line{words("and " + strconv.Itoa(more) + " more")}.section())
 		}
 		block.Elements = append(block.Elements, list)
 	}
-	block.Elements = append(block.Elements, line{words("kubectl describe finding "), name(rec.ID, maxName)}.section())
+	block.Elements = append(block.Elements, line{name("kubectl describe finding -n "+d.Home+" "+rec.ID, maxName)}.section())
 	return block
 }
 

@@ -28,7 +28,7 @@ func (p *planner) opening(items []notify.Item) {
 		shown := fill(head(items, maxLines), func(i notify.Item) bool { return pg.addLine("", summary(i)) })
 		p.more(pg, len(items)-shown, inThread)
 	} else {
-		shown := fill(items, func(i notify.Item) bool { return pg.add(details(i, p.Now)) })
+		shown := fill(items, func(i notify.Item) bool { return pg.add(details(i, &p.Digest)) })
 		p.more(pg, len(items)-shown, inCluster)
 	}
 	p.footer(pg)
@@ -61,7 +61,7 @@ func (p *planner) details(items []notify.Item, m notify.Message) {
 	}
 	for _, i := range items {
 		i.Event = audit.EventDetails
-		block := details(i, p.Now)
+		block := details(i, &p.Digest)
 		fits := len(pg.blocks) == 0 && pg.add(block) || pg.add(slack.NewDividerBlock(), block)
 		if !fits {
 			flush()
