@@ -26,7 +26,7 @@ func hosts(from, to int) []string {
 
 // lay makes the teams' claims as given, and one by each of a host that nobody else
 // wants. A team that is not named keeps its own.
-func lay(t *testing.T, c *kubetest.Cluster, all claims) {
+func lay(t *testing.T, c site, all claims) {
 	t.Helper()
 	client := typed(t, c, kubetest.Admin)
 	for team, names := range all {

@@ -1,7 +1,10 @@
 package drill
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,14 +17,20 @@ import (
 )
 
 // home is the namespace that publish.yaml makes for findings, and the name of the
-// Lease in it.
+// Lease in it, in whatever namespace.
 const home = "audit"
+
+// site is an installation on a cluster: a namespace with findings and a Lease.
+type site struct {
+	*kubetest.Cluster
+	namespace string
+}
 
 // published returns a cluster that serves findings, on which each of the users has
 // the rights of the charts and no others.
-func published(t *testing.T, users ...string) *kubetest.Cluster {
+func published(t *testing.T, users ...string) site {
 	t.Helper()
-	c := control.Cluster(t)
+	c := site{control.Cluster(t), home}
 	root := filepath.Join("..", "..", "..")
 	if err := c.Install(t.Context(), filepath.Join(root, "audit", "api", "v1alpha1")); err != nil {
 		t.Fatal(err)
@@ -44,7 +53,41 @@ func published(t *testing.T, users ...string) *kubetest.Cluster {
 	return c
 }
 
-func may(t *testing.T, c *kubetest.Cluster, user, group, resource, namespace, verb string) bool {
+// beside returns some more installations on the cluster, with the same rights for a
+// user.
+func (c site) beside(t *testing.T, user string, n int) []site {
+	t.Helper()
+	chart, err := os.ReadFile(filepath.Join("..", "..", "..", "charts", "publish.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	var sites []site
+	for i := range n {
+		s := site{c.Cluster, fmt.Sprintf("%s-%d", home, i)}
+		own := strings.ReplaceAll(string(chart), "namespace: "+home+"\n", "namespace: "+s.namespace+"\n")
+		own = strings.Replace(own, "kind: Namespace\nmetadata:\n  name: "+home, "kind: Namespace\nmetadata:\n  name: "+s.namespace, 1)
+		all, sites = append(all, own, fmt.Sprintf(bindingForm, s.namespace, user)), append(sites, s)
+	}
+	file := filepath.Join(t.TempDir(), "sites.yaml")
+	if err := os.WriteFile(file, []byte(strings.Join(all, "\n---\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, c, "apply", "-f", file)
+	for _, s := range sites {
+		await(t, "the rights of "+user, func() bool { return may(t, c, user, "eventuallytrue.dev", "findings", s.namespace, "create") })
+	}
+	return sites
+}
+
+const bindingForm = `apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: audit-publish, namespace: %s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: audit-publish}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
+`
+
+func may(t *testing.T, c site, user, group, resource, namespace, verb string) bool {
 	t.Helper()
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: group, Resource: resource, Namespace: namespace, Verb: verb},
@@ -56,7 +99,7 @@ func may(t *testing.T, c *kubetest.Cluster, user, group, resource, namespace, ve
 	return review.Status.Allowed
 }
 
-func kubectl(t *testing.T, c *kubetest.Cluster, args ...string) string {
+func kubectl(t *testing.T, c site, args ...string) string {
 	t.Helper()
 	out, err := c.Kubectl(t.Context(), args...)
 	if err != nil {
@@ -65,7 +108,7 @@ func kubectl(t *testing.T, c *kubetest.Cluster, args ...string) string {
 	return out
 }
 
-func typed(t *testing.T, c *kubetest.Cluster, user string) kubernetes.Interface {
+func typed(t *testing.T, c site, user string) kubernetes.Interface {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(c.Config(user))
 	if err != nil {
@@ -76,9 +119,9 @@ func typed(t *testing.T, c *kubetest.Cluster, user string) kubernetes.Interface 
 
 // freeLease takes the lease from whoever has it, as if its time had run out, and
 // returns who that was.
-func freeLease(t *testing.T, c *kubetest.Cluster) string {
+func freeLease(t *testing.T, c site) string {
 	t.Helper()
-	leases := typed(t, c, kubetest.Admin).CoordinationV1().Leases(home)
+	leases := typed(t, c, kubetest.Admin).CoordinationV1().Leases(c.namespace)
 	lease, err := leases.Get(t.Context(), home, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,9 @@ type counts struct {
 	opened    int // findings created more than once
 	flapped   int // findings whose state went from A to B and back in one round
 	wavered   int // the same of all that a finding says
-	told      int // what owners would be told
+	told      int // what owners are told, each of them
 	toldTwice int
+	messages  int // that Slack holds
 	believed  int // what the results of the sweeps say is new
 
 	leaseWrites int
@@ -42,7 +43,8 @@ func count(t *testing.T, log *trail, seen *sight, told *deliveries) counts {
 		}
 	}
 	n.told, n.toldTwice = told.count()
-	n.believed = told.believed
+	n.messages, n.believed = len(told.messages()), told.believed
+	told.check(t)
 	seen.count(&n)
 	return n
 }

@@ -2,175 +2,118 @@ package drill
 
 import (
 	"fmt"
-	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 	"github.com/eventuallytrue/audit/audit/kube/kubetest"
 )
 
 // first are the claims of a cluster in which nothing is stored yet, and then what
-// becomes of them: one host stays as it is, two are let go of, one is claimed by a
-// third team, and one more is contested.
+// becomes of them: one host is let go of, one is claimed by a third team, and one
+// more is contested.
 var (
-	first = claims{"left": hosts(0, 5), "right": hosts(0, 4), "third": nil}
-	then  = claims{"left": hosts(0, 5), "right": {hosts(0, 1)[0], hosts(3, 4)[0], hosts(4, 5)[0]}, "third": hosts(3, 4)}
+	first = claims{"left": hosts(0, 4), "right": hosts(0, 3), "third": nil}
+	then  = claims{"left": hosts(0, 4), "right": hosts(1, 4), "third": hosts(1, 2)}
 )
 
-// crashes is a world in which a publisher is killed, and what it works on.
+// crashes are installations side by side, so that many publishers may be killed in
+// little time: most of it goes by between two messages to one channel.
 type crashes struct {
-	c      *kubetest.Cluster
-	binary string
-	args   []string
-	before []v1alpha1.Finding // stored when it starts
+	victims []*victim
+	want    world // what an undisturbed run leaves
 
-	bare, torn int // how many findings were left so
+	mu   sync.Mutex
+	left map[string]int // what runs left behind that were killed, by how many
 }
 
-// TestKilledAtEveryWrite kills a publisher with -9 before each of its writes gets
-// to the API server, the first being to take the Lease and the last to give it back,
-// and holds what a fresh run leaves against what an undisturbed run does.
-func TestKilledAtEveryWrite(t *testing.T) {
+// TestKilledAtEveryStep kills a publisher with -9 at each of its steps: before each of
+// its writes gets to the API server, the first being to take the Lease and the last to
+// give it back, and before and after Slack stores each of its messages. It holds what
+// a fresh run makes of it against what comes of an undisturbed run.
+func TestKilledAtEveryStep(t *testing.T) {
 	c := published(t, kubetest.Guest)
-	w := &crashes{c: c, binary: build(t, c)}
+	w := &crashes{left: map[string]int{}}
+	const beside = 6
+	for _, at := range c.beside(t, kubetest.Guest, beside) {
+		w.victims = append(w.victims, &victim{c: at, binary: build(t, c), slack: newWorkspace(t)})
+	}
 	lay(t, c, first)
-	w.everyWrite(t, "while it creates", 2*4+2)
-	w.before, _ = stored(t, c)
+	// The Lease; three findings, each created and given a status; six marks, each
+	// taken, opened and detailed; and four messages, each before and after Slack has it.
+	w.everyStep(t, "while it creates", 2+3*2+6*3+4*2)
+	w.each(t, "publish", func(t *testing.T, v *victim) {
+		v.restore(t)
+		v.publish(t)
+		v.before, _ = stored(t, v.c)
+	})
 	lay(t, c, then)
-	w.everyWrite(t, "while it updates", 2)
+	// Seven marks, of which three tell of what is new; ten messages.
+	w.everyStep(t, "while it updates", 2+3*2+7*2+3+10*2)
 
-	t.Logf("%d findings were left bare and %d with the labels of another state", w.bare, w.torn)
-	if w.bare == 0 || w.torn == 0 {
-		t.Error("no run was killed between two writes of one finding")
+	t.Logf("left behind, by how many: %v", w.left)
+	for _, what := range []string{
+		string(beforeWrite), string(beforeSlack), string(beforeAnswer),
+		bareLeft, tornLeft, dueLeft, takenLeft, detailsLeft, storedLeft, answeredLeft, repeated,
+	} {
+		if w.left[what] == 0 {
+			t.Errorf("no run was ended so: %s", what)
+		}
 	}
 }
 
-// everyWrite kills a publisher before its first write, its second and so on, until
-// one has no more writes to be killed at. They are so many at least.
-func (w *crashes) everyWrite(t *testing.T, name string, least int) {
+// each calls a function for each victim, all at once.
+func (w *crashes) each(t *testing.T, name string, f func(*testing.T, *victim)) {
 	t.Helper()
-	restore(t, w.c, w.before)
-	publish(t, w.c, w.binary)
-	want, _ := stored(t, w.c)
-	for n := 0; ; n++ {
-		restore(t, w.c, w.before)
-		left, killed := w.kill(t, n)
-		if !killed {
-			if n < least {
-				t.Errorf("%s: there are %d writes to be killed at, fewer than %d", name, n, least)
-			}
-			t.Logf("%s: killed at each of %d writes", name, n)
-			return
-		}
-		t.Run(fmt.Sprintf("%s, after %d writes", name, n), func(t *testing.T) {
-			holder := freeLease(t, w.c)
-			if (holder != "") != (n > 0) {
-				t.Errorf("%q has the lease after %d writes", holder, n)
-			}
-			publish(t, w.c, w.binary)
-			got, _ := stored(t, w.c)
-			if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
-				t.Errorf("findings (-undisturbed +after the crash and a fresh run):\n%s", diff)
-			}
-			if t.Failed() {
-				t.Logf("left behind: %s", summary(left))
-			}
-		})
+	var wait sync.WaitGroup
+	for _, v := range w.victims {
+		wait.Go(func() { t.Run(name+" in "+v.c.namespace, func(t *testing.T) { f(t, v) }) })
+	}
+	if wait.Wait(); t.Failed() {
+		t.FailNow()
 	}
 }
 
-// kill runs a publisher, kills it after so many writes, and returns what it left
-// behind. It reports false if it ended before that.
-func (w *crashes) kill(t *testing.T, n int) (left []v1alpha1.Finding, killed bool) {
+// everyStep kills a publisher at its first step, its second and so on, until one has
+// no more steps to be killed at. They are so many at least.
+func (w *crashes) everyStep(t *testing.T, name string, least int) {
 	t.Helper()
-	var p *process
-	ready := make(chan struct{})
-	at := w.c.StartProxy(t, after(n, func() {
-		<-ready
-		// An error says that it has ended already, which its code tells too.
-		_ = p.cmd.Process.Kill()
-	}))
-	p = start(t, w.binary, at.Kubeconfig(kubetest.Guest), w.args...)
-	close(ready)
-	// One that a signal ended has no code.
-	if p.end().code > 0 {
-		t.Fatalf("it ended by itself: exit %d: %s\n%s", p.code, &p.errors, &p.out)
-	}
-	left, _ = stored(t, w.c)
-	for _, f := range left {
-		switch {
-		case f.Status == nil:
-			w.bare++
-		case f.Labels["state"] != string(f.Status.State):
-			w.torn++
+	one := w.victims[0]
+	one.restore(t)
+	one.publish(t)
+	w.want = one.world(t)
+	var next, ended atomic.Int64
+	w.each(t, name, func(t *testing.T, v *victim) {
+		for ended.Load() == 0 && !t.Failed() {
+			n := int(next.Add(1) - 1)
+			t.Run(fmt.Sprintf("after %d steps", n), func(t *testing.T) {
+				if !w.killed(t, v, n) {
+					ended.CompareAndSwap(0, int64(n))
+				}
+			})
 		}
+	})
+	if ended.Load() < int64(least) {
+		t.Errorf("%s: there are %d steps to be killed at, fewer than %d", name, ended.Load(), least)
 	}
-	return left, p.code < 0
+	t.Logf("%s: killed at each of %d steps", name, ended.Load())
 }
 
-// summary is a line on each finding, with what somebody may have left half done.
-func summary(findings []v1alpha1.Finding) []string {
-	var lines []string
-	for _, f := range findings {
-		state := "bare"
-		if f.Status != nil {
-			state = string(f.Status.State)
-		}
-		lines = append(lines, f.Spec.Subject.Name+" is "+state+", labelled "+f.Labels["state"])
+// killed kills a publisher after so many steps, and checks what a fresh one makes of
+// what it left. It reports false if the publisher has no more steps.
+func (w *crashes) killed(t *testing.T, v *victim, n int) bool {
+	v.restore(t)
+	step := v.kill(t, n)
+	if step == "" {
+		return false
 	}
-	slices.Sort(lines)
-	return lines
-}
-
-// TestKilledBetweenLabelAndStatus: the labels of a finding come before its status,
-// and the world may turn back before the next run. Then the labels must turn back too.
-func TestKilledBetweenLabelAndStatus(t *testing.T) {
-	c := published(t, kubetest.Guest)
-	w := &crashes{c: c, binary: build(t, c)}
-	contested, free := claims{"left": hosts(0, 1), "right": hosts(0, 1)}, claims{"right": nil}
-	lay(t, c, contested)
-	publish(t, c, w.binary)
-	lay(t, c, free)
-	const takenAndLabelled = 2
-	left, killed := w.kill(t, takenAndLabelled)
-	if !killed || w.torn != 1 {
-		t.Fatalf("killed: %t, with %s", killed, summary(left))
+	left := v.world(t)
+	holder := freeLease(t, v.c)
+	if (holder != "") != (n > 0) {
+		t.Errorf("%q has the lease after %d steps", holder, n)
 	}
-	freeLease(t, c)
-	lay(t, c, contested)
-	publish(t, c, w.binary)
-	left, _ = stored(t, c)
-	if diff := cmp.Diff([]string{hosts(0, 1)[0] + " is Open, labelled Open"}, summary(left)); diff != "" {
-		t.Errorf("findings (-want +after a fresh run):\n%s", diff)
-	}
-}
-
-// TestDeadHolderIsWaitedOut lets nobody help: a publisher that was killed has the
-// lease still, and the next one takes it when its time has run out, not before.
-func TestDeadHolderIsWaitedOut(t *testing.T) {
-	c := published(t, kubetest.Guest)
-	w := &crashes{c: c, binary: build(t, c)}
-	w.args = []string{
-		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=1s",
-	}
-	lay(t, c, first)
-	if left, killed := w.kill(t, 6); !killed || len(left) == 0 {
-		t.Fatalf("killed: %t, with %s", killed, summary(left))
-	}
-	began := time.Now()
-	publish(t, c, w.binary, w.args...)
-	if took := time.Since(began); took < 3*time.Second || took > 8*time.Second {
-		t.Errorf("it took %v", took)
-	}
-	left, _ := stored(t, c)
-	var want []string
-	for _, host := range hosts(0, 4) {
-		want = append(want, host+" is Open, labelled Open")
-	}
-	if diff := cmp.Diff(want, summary(left)); diff != "" {
-		t.Errorf("findings (-want +after a fresh run):\n%s", diff)
-	}
+	v.publish(t)
+	v.check(t, w.want, left)
+	w.count(t, left, step, v.world(t))
+	return true
 }

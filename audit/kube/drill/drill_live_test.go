@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
 )
 
 // round is what becomes of the claims before a sweep, or, where it is under way,
@@ -66,7 +65,7 @@ func TestDrill(t *testing.T) {
 	if diff := cmp.Diff(one, two, cmp.AllowUnexported(counts{})); diff != "" {
 		t.Errorf("a pair with a lease is not as good as one (-one +pair):\n%s", diff)
 	}
-	if without.flapped+without.wavered+without.opened+without.toldTwice != 0 || without.told != one.told || without.believed != one.told {
+	if without.flapped+without.wavered+without.opened+without.toldTwice != 0 || without.told != one.told || without.believed != one.believed {
 		t.Errorf("a pair without a lease: %+v", without)
 	}
 	if without.conflicts == 0 || without.existed == 0 {
@@ -75,11 +74,11 @@ func TestDrill(t *testing.T) {
 }
 
 // run plays the rounds from the start, and counts.
-func (s setUp) run(t *testing.T, c *kubetest.Cluster) counts {
+func (s setUp) run(t *testing.T, c site) counts {
 	t.Helper()
 	restore(t, c, nil)
 	freeLease(t, c)
-	var told deliveries
+	told := newDeliveries(t)
 	var b brake
 	at := c.StartProxy(t, b.decide)
 	lock := func(user string) audit.Lock {
@@ -91,18 +90,18 @@ func (s setUp) run(t *testing.T, c *kubetest.Cluster) counts {
 		}
 		return newTurns(t, c.Config(swift), swift)
 	}
-	one := newReplica(t, c.Config(swift), swift, &told, lock(swift))
-	other := newReplica(t, at.Config(slow), slow, &told, lock(slow))
+	one := newReplica(t, c.Config(swift), swift, told, lock(swift))
+	other := newReplica(t, at.Config(slow), slow, told, lock(slow))
 	log, seen := follow(t, c), watch(t, c)
 	for _, r := range rounds() {
 		s.play(t, c, r, one, other, &b)
 		seen.endRound(t, c)
 	}
-	return count(t, log, seen, &told)
+	return count(t, log, seen, told)
 }
 
 // play is one round.
-func (s setUp) play(t *testing.T, c *kubetest.Cluster, r round, one, other *replica, b *brake) {
+func (s setUp) play(t *testing.T, c site, r round, one, other *replica, b *brake) {
 	t.Helper()
 	if !s.pair {
 		lay(t, c, r.claims)
@@ -157,6 +156,7 @@ func table(setUps []setUp, results map[string]counts) string {
 	line("content flapped A→B→A", func(n counts) int { return n.wavered })
 	line("told to owners", func(n counts) int { return n.told })
 	line("of these, told twice", func(n counts) int { return n.toldTwice })
+	line("messages in Slack", func(n counts) int { return n.messages })
 	line("news by the results", func(n counts) int { return n.believed })
 	line("writes of the Lease", func(n counts) int { return n.leaseWrites })
 	w.Flush()

@@ -14,18 +14,18 @@ import (
 	"github.com/eventuallytrue/audit/audit/kube/kubetest"
 )
 
-func findingsOf(t *testing.T, c *kubetest.Cluster) dynamic.ResourceInterface {
+func findingsOf(t *testing.T, c site) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := dynamic.NewForConfig(c.Config(kubetest.Admin))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client.Resource(v1alpha1.GroupVersion().WithResource(v1alpha1.Resource)).Namespace(home)
+	return client.Resource(v1alpha1.GroupVersion().WithResource(v1alpha1.Resource)).Namespace(c.namespace)
 }
 
 // stored returns the findings as they are, sorted by name, and the version of the
 // whole.
-func stored(t *testing.T, c *kubetest.Cluster) (findings []v1alpha1.Finding, version string) {
+func stored(t *testing.T, c site) (findings []v1alpha1.Finding, version string) {
 	t.Helper()
 	list, err := findingsOf(t, c).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -52,7 +52,7 @@ func decode(t *testing.T, u *unstructured.Unstructured) v1alpha1.Finding {
 }
 
 // restore makes the stored findings those that are given.
-func restore(t *testing.T, c *kubetest.Cluster, findings []v1alpha1.Finding) {
+func restore(t *testing.T, c site, findings []v1alpha1.Finding) {
 	t.Helper()
 	client := findingsOf(t, c)
 	if err := client.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
@@ -80,7 +80,8 @@ func restore(t *testing.T, c *kubetest.Cluster, findings []v1alpha1.Finding) {
 }
 
 // timeless returns findings without what two runs need not have in common: when
-// things happened. Of a time it keeps whether there is one.
+// things happened, and which message told of them. Of a time it keeps whether there
+// is one, and so of a message.
 func timeless(findings []v1alpha1.Finding) []v1alpha1.Finding {
 	happened := metav1.Unix(0, 0)
 	out := slices.Clone(findings)
@@ -88,7 +89,15 @@ func timeless(findings []v1alpha1.Finding) []v1alpha1.Finding {
 		f := out[i].DeepCopy()
 		f.ObjectMeta = metav1.ObjectMeta{Name: f.Name, Labels: f.Labels}
 		if f.Status != nil {
-			for _, when := range []**metav1.Time{&f.Status.FirstSeen, &f.Status.OpenedAt, &f.Status.ResolvedAt} {
+			times := []**metav1.Time{&f.Status.FirstSeen, &f.Status.OpenedAt, &f.Status.ResolvedAt}
+			for n := range f.Status.Told {
+				told := &f.Status.Told[n]
+				times = append(times, &told.At, &told.TakenAt)
+				if told.Message != "" {
+					told.Message = "one"
+				}
+			}
+			for _, when := range times {
 				if !(*when).IsZero() {
 					*when = &happened
 				}
@@ -106,4 +115,17 @@ func versions(findings []v1alpha1.Finding) map[string]string {
 		out[f.Name] = f.ResourceVersion
 	}
 	return out
+}
+
+// nothingDue fails the test where an owner is still to be told of a finding, or
+// somebody has taken it to tell.
+func nothingDue(t *testing.T, findings []v1alpha1.Finding) {
+	t.Helper()
+	for _, f := range findings {
+		for _, m := range f.Status.Told {
+			if m.Due != "" || m.TakenBy != "" {
+				t.Errorf("%s: %s is to be told that it is %s, taken by %q", f.Spec.Subject.Name, m.Owner, m.Due, m.TakenBy)
+			}
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 
 // build returns the path of the program, built as users get it. It is kept for as
 // long as the cluster, since to link it takes longer than to run it.
-func build(t *testing.T, c *kubetest.Cluster) string {
+func build(t *testing.T, c site) string {
 	t.Helper()
 	path := filepath.Join(c.Dir, "audit")
 	if _, err := os.Stat(path); err == nil {
@@ -61,8 +60,9 @@ func (p *process) end() *process {
 }
 
 // publish sweeps and publishes undisturbed, which must end well.
-func publish(t *testing.T, c *kubetest.Cluster, binary string, args ...string) {
+func publish(t *testing.T, c site, binary string, args ...string) {
 	t.Helper()
+	args = append(args, "--findings-namespace", c.namespace)
 	if p := start(t, binary, c.Kubeconfig(kubetest.Guest), args...).end(); p.code != 0 || p.errors.Len() > 0 {
 		t.Fatalf("publish: exit %d: %s\n%s", p.code, &p.errors, &p.out)
 	}
@@ -70,21 +70,4 @@ func publish(t *testing.T, c *kubetest.Cluster, binary string, args ...string) {
 
 func writes(r *http.Request) bool {
 	return slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method)
-}
-
-// after lets a number of writes pass, calls a function at the next one, and answers
-// neither that nor any later request.
-func after(n int, strike func()) kubetest.Decide {
-	var seen atomic.Int64
-	var struck atomic.Bool
-	return func(r *http.Request) kubetest.Answer {
-		if writes(r) && seen.Add(1) == int64(n)+1 {
-			struck.Store(true)
-			strike()
-		}
-		if struck.Load() {
-			return kubetest.Hang()
-		}
-		return nil
-	}
 }

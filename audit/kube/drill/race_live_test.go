@@ -10,17 +10,19 @@ import (
 
 // TestTwoPublishersStartedTogether lets two publishers without a lease meet a
 // hundred times where nothing is stored yet: there is one finding per violation
-// every time, which one of them opened, and neither is left with an error.
+// every time, which one of them opened, each owner is told of it once, and neither
+// is left with an error.
 func TestTwoPublishersStartedTogether(t *testing.T) {
 	c := published(t, swift, slow)
 	lay(t, c, claims{"left": hosts(0, 4), "right": hosts(0, 4)})
-	var told deliveries
-	pair := []*replica{newReplica(t, c.Config(swift), swift, &told, free{}), newReplica(t, c.Config(slow), slow, &told, free{})}
+	told := newDeliveries(t)
+	pair := []*replica{newReplica(t, c.Config(swift), swift, told, free{}), newReplica(t, c.Config(slow), slow, told, free{})}
 	pair[0].sweep(t)
 	want, _ := stored(t, c)
 
 	log := follow(t, c)
-	const times, each = 100, 4
+	const times, each, owners = 100, 4, 2
+	shared := 0
 	for i := range times {
 		restore(t, c, nil)
 		told.forget()
@@ -33,8 +35,14 @@ func TestTwoPublishersStartedTogether(t *testing.T) {
 		if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
 			t.Fatalf("findings of run %d (-of one publisher +of two):\n%s", i, diff)
 		}
-		if n, twice := told.count(); n != each || twice != 0 {
-			t.Fatalf("run %d: owners are told %d things of %d, %d of them twice", i, n, each, twice)
+		if n, twice := told.count(); n != each*owners || twice != 0 {
+			t.Fatalf("run %d: owners are told %d things of %d, %d of them twice", i, n, each*owners, twice)
+		}
+		if told.check(t); t.Failed() {
+			t.Fatalf("run %d", i)
+		}
+		if told.by[swift] > 0 && told.by[slow] > 0 {
+			shared++
 		}
 	}
 	created, refused := 0, 0
@@ -54,7 +62,8 @@ func TestTwoPublishersStartedTogether(t *testing.T) {
 	if created != times*each {
 		t.Errorf("%d findings were created in %d runs, not %d each", created, times, each)
 	}
-	if refused == 0 {
+	t.Logf("in %d of them both told owners something", shared)
+	if refused == 0 || shared == 0 {
 		t.Error("the two never met")
 	}
 }

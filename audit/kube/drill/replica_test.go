@@ -10,13 +10,15 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/rules"
 )
 
 // replica is a publisher as the program wires one, but that it judges by the rule
-// on hosts alone and counts what owners would be told.
+// on hosts alone, waits for nothing between messages, and counts what it told.
 type replica struct {
 	name      string
+	config    config.Config
 	source    *kube.Source
 	publisher *audit.Publisher
 	lock      audit.Lock
@@ -25,8 +27,8 @@ type replica struct {
 
 func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, lock audit.Lock) *replica {
 	t.Helper()
-	defaults := config.Default()
-	source, err := kube.NewSource(cfg, kube.Options{OwnerKeys: defaults.Owners.Keys})
+	c := told.slack.config(t)
+	source, err := kube.NewSource(cfg, kube.Options{OwnerKeys: c.Owners.Keys})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,23 +36,61 @@ func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, l
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &replica{name, source, &audit.Publisher{
-		Store: telling{store, told}, Source: source, Fit: kube.FitFinding,
+	_, alone := lock.(free)
+	deliverer := notify.Deliverer{
+		Store: store, Senders: []notify.Sender{told.sender(name)}, Me: name, Leased: !alone, Clock: time.Now,
+	}
+	r := &replica{name: name, config: c, source: source, lock: lock, told: told}
+	r.publisher = &audit.Publisher{
+		Store: store, Source: source, Fit: kube.FitFinding,
+		Teller: func(res *audit.Result) audit.Teller { return teller{deliverer, &r.config, res} },
 		Reconciliation: audit.Reconciliation{
-			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(defaults.Limits.NewFindings),
+			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(c.Limits.NewFindings), MaxTold: kube.MaxTold,
 		},
-	}, lock, told}
+	}
+	return r
 }
 
-// sweep sweeps and publishes, which must end well. It may be called beside the test.
-func (r *replica) sweep(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	c := config.Default()
-	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rules.OneOwnerPerHost()}, &c, time.Now, r.publisher, r.lock)
-	if published != nil {
-		r.told.believe(published.Transitions)
+// teller tells owners after one sweep, as the config says.
+type teller struct {
+	notify.Deliverer
+	config *config.Config
+	res    *audit.Result
+}
+
+func (s teller) routes() notify.Routes {
+	router := notify.Router{
+		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), Has: func(name string) bool { return name == notify.SlackName },
 	}
+	return router.Routes()
+}
+
+// Senders implements audit.Teller.
+func (s teller) Senders(rule, owner string) []string { return s.routes().Senders(rule, owner) }
+
+// Deliver implements audit.Teller.
+func (s teller) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
+	s.Routes = s.routes()
+	return s.Deliverer.Deliver(ctx, stored)
+}
+
+// sweep sweeps, publishes and tells owners, which must end well. It may be called
+// beside the test.
+func (r *replica) sweep(t *testing.T) {
+	for _, d := range audit.Undelivered(r.try(t)) {
+		t.Errorf("%s: %s is not told: %s: %s", r.name, d.Owner, d.Result, d.Reason)
+	}
+}
+
+// try is sweep where Slack may fail. It returns what became of the messages.
+func (r *replica) try(t *testing.T) []audit.Delivery {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rules.OneOwnerPerHost()}, &r.config, time.Now, r.publisher, r.lock)
+	if published == nil {
+		published = &audit.Published{}
+	}
+	r.told.believe(published.Transitions)
 	switch {
 	case err != nil:
 		t.Errorf("%s: %v", r.name, err)
@@ -59,6 +99,7 @@ func (r *replica) sweep(t *testing.T) {
 	case len(published.Failed)+len(published.Newer) > 0:
 		t.Errorf("%s: not written %q, left alone %q", r.name, published.Failed, published.Newer)
 	}
+	return published.Deliveries
 }
 
 // free is a lock that lets everybody in.
@@ -77,7 +118,7 @@ type turns struct {
 func newTurns(t *testing.T, cfg *rest.Config, host string) turns {
 	t.Helper()
 	lease, err := kube.NewLease(cfg, home, home, kube.LeaseOptions{
-		Host: host, Duration: 5 * time.Second, Renew: 4 * time.Second, Retry: 100 * time.Millisecond,
+		Host: host, Duration: 30 * time.Second, Renew: 25 * time.Second, Retry: 100 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +128,7 @@ func newTurns(t *testing.T, cfg *rest.Config, host string) turns {
 
 // Acquire implements audit.Lock.
 func (l turns) Acquire(ctx context.Context) (context.Context, func(), error) {
-	turn, err := l.lease.Acquire(ctx, 15*time.Second)
+	turn, err := l.lease.Acquire(ctx, 45*time.Second)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
 )
 
 // view is a finding as one write left it.
@@ -31,7 +30,7 @@ type sight struct {
 }
 
 // watch begins to watch the findings.
-func watch(t *testing.T, c *kubetest.Cluster) *sight {
+func watch(t *testing.T, c site) *sight {
 	t.Helper()
 	_, version := stored(t, c)
 	w, err := findingsOf(t, c).Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
@@ -60,6 +59,13 @@ func (s *sight) add(kind apiwatch.EventType, u *unstructured.Unstructured) {
 		for _, when := range []string{"firstSeen", "openedAt", "resolvedAt", "reason"} {
 			delete(status, when)
 		}
+		told, _ := status["told"].([]any)
+		for _, m := range told {
+			if m, ok := m.(map[string]any); ok {
+				delete(m, "at")
+				delete(m, "takenAt")
+			}
+		}
 		// What came from JSON goes back to it.
 		content, _ := json.Marshal(status)
 		v.content = string(content)
@@ -71,7 +77,7 @@ func (s *sight) add(kind apiwatch.EventType, u *unstructured.Unstructured) {
 
 // endRound waits until the watch has seen what is stored, which nobody may write any
 // more, and ends a round.
-func (s *sight) endRound(t *testing.T, c *kubetest.Cluster) {
+func (s *sight) endRound(t *testing.T, c site) {
 	t.Helper()
 	now, _ := stored(t, c)
 	await(t, "the watch", func() bool {
@@ -81,6 +87,7 @@ func (s *sight) endRound(t *testing.T, c *kubetest.Cluster) {
 			return !slices.ContainsFunc(s.views, func(v view) bool { return v.name == f.Name && v.version == f.ResourceVersion })
 		})
 	})
+	nothingDue(t, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ends = append(s.ends, len(s.views))

@@ -36,12 +36,12 @@ func (e *event) is(resource string) bool { return e.ObjectRef.Resource == resour
 
 // trail is the API server's audit log from a moment on.
 type trail struct {
-	c    *kubetest.Cluster
+	c    site
 	from int
 }
 
 // follow returns what the audit log will hold from now on.
-func follow(t *testing.T, c *kubetest.Cluster) *trail {
+func follow(t *testing.T, c site) *trail {
 	t.Helper()
 	return &trail{c, len(settled(t, c))}
 }
@@ -64,7 +64,7 @@ func (l *trail) attempts(t *testing.T, user string) []event {
 
 // settled returns the audit log once it holds all that was answered: a line is
 // written a moment after its answer.
-func settled(t *testing.T, c *kubetest.Cluster) []byte {
+func settled(t *testing.T, c site) []byte {
 	t.Helper()
 	maps := typed(t, c, kubetest.Admin).CoreV1().ConfigMaps(metav1.NamespaceDefault)
 	mark, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "mark-"}}, metav1.CreateOptions{})
@@ -85,7 +85,7 @@ func settled(t *testing.T, c *kubetest.Cluster) []byte {
 // await waits until something is so, and not for ever.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain for %s", what)
 		}

@@ -9,14 +9,11 @@
 package kubetest
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,7 +59,7 @@ type Cluster struct {
 	cert    certificate
 	spawner *spawner
 	etcd    *process
-	server  *process
+	server  apiServer
 
 	mu     sync.Mutex // protects what follows
 	beside []*process
@@ -120,7 +117,10 @@ func start(ctx context.Context, tools string, opts Options) (_ *Cluster, err err
 	if err := c.startEtcd(ctx, ports[0], ports[1]); err != nil {
 		return nil, err
 	}
-	if err := c.startServer(ctx, ports[0], ports[2], opts); err != nil {
+	if err := c.prepareServer(ports[0], ports[2], opts); err != nil {
+		return nil, err
+	}
+	if err := c.StartServer(ctx); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -142,48 +142,12 @@ func (c *Cluster) startEtcd(ctx context.Context, port, peerPort int) (err error)
 	return c.etcd.await(ctx, answers(plainClient(), client+"/health", ""))
 }
 
-func (c *Cluster) startServer(ctx context.Context, etcdPort, port int, opts Options) (err error) {
-	host := cmp.Or(opts.Address, loopback)
-	c.URL = "https://" + net.JoinHostPort(host, fmt.Sprint(port))
-	if err := c.writeCredentials(host, slices.Concat([]string{Guest}, opts.Users)); err != nil {
-		return err
-	}
-	args := []string{
-		"--etcd-servers", local("http", etcdPort),
-		"--bind-address", host, "--advertise-address", host,
-		"--secure-port", fmt.Sprint(port),
-		"--tls-cert-file", c.path("server.crt"), "--tls-private-key-file", c.path("server.key"),
-		"--service-account-issuer", "https://kubernetes.default.svc",
-		"--service-account-key-file", c.path("server.crt"),
-		"--service-account-signing-key-file", c.path("server.key"),
-		"--service-cluster-ip-range", serviceRange,
-		"--authorization-mode", "RBAC",
-		"--token-auth-file", c.path("tokens.csv"),
-		"--allow-privileged",
-	}
-	if !opts.Controlled {
-		// There are no ServiceAccounts, and no pod would be admitted.
-		args = append(args, "--disable-admission-plugins", "ServiceAccount")
-	}
-	if host == loopback {
-		// There is no other API server to agree with, and a loopback address
-		// is no endpoint.
-		args = append(args, "--endpoint-reconciler-type", "none")
-	}
-	c.server, err = c.spawner.start(filepath.Join(c.ToolDir, "kube-apiserver"), c.path("kube-apiserver.log"),
-		[]int{port}, append(args, opts.APIServerFlags...)...)
-	if err != nil {
-		return err
-	}
-	return c.server.await(ctx, answers(c.cert.client(), c.URL+"/readyz", c.user(Admin).token))
-}
-
 // Stop ends what runs beside the API server, then that, then etcd, and returns
 // when all are gone and their ports are free. Further calls do nothing.
 func (c *Cluster) Stop() error {
 	err := c.stopBeside()
 	// The other way round, the API server lingers for the connection it lost.
-	err = errors.Join(err, c.server.stop(), c.etcd.stop())
+	err = errors.Join(err, c.StopServer(), c.etcd.stop())
 	c.spawner.close()
 	if c.lock != nil {
 		err = errors.Join(err, os.RemoveAll(c.Dir))

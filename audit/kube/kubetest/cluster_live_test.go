@@ -49,7 +49,7 @@ func TestStartAndStop(t *testing.T) {
 	if _, err := os.Stat(c.Dir); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
 	}
-	for _, port := range append(c.etcd.ports, c.server.ports...) {
+	for _, port := range append(c.etcd.ports, c.server.process.ports...) {
 		l, err := net.Listen("tcp", address(port))
 		if err != nil {
 			t.Errorf("port still in use: %v", err)

@@ -24,7 +24,7 @@ func beOrphaned() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fmt.Println(c.etcd.cmd.Process.Pid, c.server.cmd.Process.Pid)
+	fmt.Println(c.etcd.cmd.Process.Pid, c.server.process.cmd.Process.Pid)
 	// Threads come and go while tests run. None of that may end the cluster.
 	for range 50 {
 		go func() { runtime.LockOSThread() }()

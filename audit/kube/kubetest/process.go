@@ -93,6 +93,19 @@ func (p *process) stop() error {
 	return err
 }
 
+// runs reports whether the process was started and has not ended.
+func (p *process) runs() bool {
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
 // waitFree waits, but not for ever, until a port can be listened on.
 func waitFree(port int) {
 	for range 100 {
