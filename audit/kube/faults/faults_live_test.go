@@ -1,0 +1,40 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// TestLawsHoldThroughFaults plays runs by chance, each by the seed that is its
+// number. AUDIT_FAULT_SEEDS says how many, AUDIT_FAULT_SEED plays one.
+func TestLawsHoldThroughFaults(t *testing.T) {
+	l := newLab(t)
+	first, seeds := uint64(1), number(t, many())
+	if one := os.Getenv("AUDIT_FAULT_SEED"); one != "" {
+		first, seeds = number(t, one), 1
+	}
+	var sum totals
+	broken := 0
+	for seed := first; seed < first+seeds; seed++ {
+		ok := t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			p := newPlan(seed)
+			api, slack := p.faults()
+			l.run(t, p, api, slack, &sum)
+		})
+		if !ok {
+			broken++
+		}
+	}
+	t.Logf("%d runs of %d broke a law\n%s", broken, seeds, &sum)
+}
+
+func number(t *testing.T, text string) uint64 {
+	t.Helper()
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

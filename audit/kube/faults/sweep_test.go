@@ -1,0 +1,233 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/notify/slack"
+	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// With faults, reading may take so long, all of a sweep so long, and the answer of
+// Slack so long.
+const (
+	readFor  = 2 * time.Second
+	sweepFor = 5 * time.Second
+	slackFor = time.Second
+)
+
+// settings are those of every sweep.
+func settings() *config.Config {
+	c := config.Default()
+	c.Owners.Fallback = platform
+	for _, name := range []string{team(0), team(1), team(2), platform} {
+		c.Owners.Teams = append(c.Owners.Teams, config.Team{Name: name, Slack: config.TeamSlack{Channel: config.Channel(channel(name))}})
+	}
+	return &c
+}
+
+func (l *lab) newSource(t *testing.T, cfg *rest.Config) *kube.Source {
+	t.Helper()
+	// Small pages, so that there are later ones.
+	s, err := kube.NewSource(cfg, kube.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: hurry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// stage is what the sweeps of one run have in common.
+type stage struct {
+	*lab
+	plan   *plan
+	clock  *clock
+	proxy  *kubetest.Proxy
+	script *kubetest.Script
+	slack  *slacktest.Script
+	board  *board
+	act    int
+	// publishing is true from the end of reading on.
+	publishing atomic.Bool
+}
+
+// swept is what became of one sweep.
+type swept struct {
+	act           int
+	clean         bool
+	res           *audit.Result
+	published     *audit.Published
+	err           error
+	before, after map[string]audit.Stored
+	truths        []truth // of the worlds that there were while it swept, in order
+	stale         bool    // it was told of a world of before
+	unreleased    bool    // the lease could not be given back
+}
+
+// sweep sweeps and publishes as the program does.
+func (s *stage) sweep(t *testing.T, turn *world) *swept {
+	t.Helper()
+	out := &swept{act: s.act, clean: s.act >= len(s.plan.acts), before: s.stored(t)}
+	out.truths = append(out.truths, s.truth(t))
+	s.script.Begin(s.act)
+	s.slack.Begin(s.act)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	reading := time.Minute
+	if s.board.begin(s.act, 0); !out.clean {
+		cancel()
+		ctx, cancel = context.WithTimeout(t.Context(), sweepFor)
+		reading = readFor
+		s.board.begin(s.act, slackFor)
+	}
+	defer cancel()
+	source := s.newSource(t, s.proxy.Config(kubetest.Admin))
+	s.publishing.Store(false)
+	lock := &turns{s.newLease(t, out.clean), func() {
+		s.publishing.Store(true)
+		if turn != nil {
+			s.turn(t, *turn)
+			out.truths = append(out.truths, s.truth(t))
+		}
+	}, &out.unreleased}
+	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
+		rules.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
+	out.after = s.stored(t)
+	out.stale = s.lied()
+	return out
+}
+
+// lied reports whether the sweep was answered with lists of before.
+func (s *stage) lied() bool {
+	prefix := fmt.Sprintf("%d ", s.act)
+	for step, fault := range s.script.Done() {
+		if strings.HasPrefix(step, prefix) && (fault.Kind == kubetest.Stale || fault.Kind == kubetest.Repeated) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
+	t.Helper()
+	store, err := kube.NewStore(s.proxy.Config(kubetest.Admin), home, kube.StoreOptions{PageSize: 3, Sleep: hurry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bot := slack.NewBot(func() (notify.Secret, error) { return notify.NewSecret([]byte(token)) }, s.board.url,
+		slack.Options{Transport: s.board, Clock: clockOf(newClock())})
+	c := settings()
+	return &audit.Publisher{
+		Store: store, Source: source, Fit: kube.FitFinding,
+		Reconciliation: audit.Reconciliation{
+			Hold: func(string) audit.Hold { return audit.Hold{Sweeps: s.plan.sweeps} },
+			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxTold: kube.MaxTold,
+		},
+		Teller: func(res *audit.Result) audit.Teller {
+			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), Has: func(name string) bool { return name == notify.SlackName }}
+			return teller{notify.Deliverer{
+				Store: store, Senders: []notify.Sender{sender{bot, s.board}},
+				Cluster: "lab", Me: fmt.Sprintf("sweep-%d", s.act), Leased: true, Clock: s.clock.Now, Routes: router.Routes(),
+			}}
+		},
+	}
+}
+
+func clockOf(c *clock) slack.Clock { return slack.Clock{Now: c.Now, Sleep: c.Sleep} }
+
+// teller is a notify.Deliverer as audit knows it.
+type teller struct{ notify.Deliverer }
+
+func (t teller) Senders(rule, owner string) []string { return t.Routes.Senders(rule, owner) }
+
+func (t teller) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
+	return t.Deliverer.Deliver(ctx, stored)
+}
+
+// timed is a source that may be read for so long and no longer.
+type timed struct {
+	source audit.Source
+	limit  time.Duration
+}
+
+func (s timed) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	return s.source.Read(ctx, kinds, b)
+}
+
+// newLease returns the lease. With faults it is a short one, so that it is also lost.
+func (s *stage) newLease(t *testing.T, clean bool) *kube.Lease {
+	t.Helper()
+	opts := kube.LeaseOptions{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
+	if clean {
+		opts = kube.LeaseOptions{}
+	}
+	cfg := s.proxy.Config(kubetest.Admin)
+	if !clean {
+		cfg.Timeout = opts.Renew / 2
+	}
+	lease, err := kube.NewLease(cfg, home, home, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// turns is the Lease as a lock.
+type turns struct {
+	lease      *kube.Lease
+	swept      func() // called between reading and publishing
+	unreleased *bool
+}
+
+// Acquire implements audit.Lock.
+func (l *turns) Acquire(ctx context.Context) (context.Context, func(), error) {
+	l.swept()
+	turn, err := l.lease.Acquire(ctx, 300*time.Millisecond)
+	if err != nil {
+		return nil, nil, err
+	}
+	return turn.Held(), func() { *l.unreleased = turn.Close() != nil }, nil
+}
+
+// mayStale reports whether a list may be an earlier one: those of the findings, and
+// all of the first look at the world. The second look, which is one narrowed to
+// namespaces or made under the lease, is honest: it is the defence against the rest.
+func mayStale(publishing func() bool) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/findings") {
+			return r.Method == http.MethodGet
+		}
+		return r.Method == http.MethodGet && r.URL.Query().Get("limit") != "" && r.URL.Query().Get("fieldSelector") == "" && !publishing()
+	}
+}
+
+// truth is what a sweep finds that nobody disturbs.
+type truth map[string]audit.Finding
+
+// truth looks at the world as it is.
+func (s *stage) truth(t *testing.T) truth {
+	t.Helper()
+	res, err := audit.Sweep(t.Context(), s.source, rules.All(), settings(), s.clock.Now)
+	if err != nil || !res.Complete() {
+		t.Fatalf("look at the world: %v", err)
+	}
+	out := truth{}
+	for _, f := range res.Findings {
+		out[f.ID] = kube.FitFinding(f)
+	}
+	return out
+}
