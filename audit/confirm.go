@@ -14,9 +14,28 @@ import (
 type Rereader interface {
 	// Reread hands over the facts of the given parts as they are now, each read
 	// in the version that it was read in at first. It returns
-	// the parts that it read completely; of the others it hands over nothing.
-	// An error means that the sweep was ended from outside.
-	Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, error)
+	// the parts that it read completely; of the others it hands over nothing, and
+	// says why they could not be read. An error means that the sweep was ended
+	// from outside.
+	Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []Unread, error)
+}
+
+// Unread is a part of the cluster that could not be read again.
+type Unread struct {
+	snapshot.Part
+	Reason string
+}
+
+// problem tells of it to people.
+func (u Unread) problem() Problem {
+	where := string(u.Kind)
+	if u.Namespace != "" {
+		where += " in namespace " + u.Namespace
+	}
+	if u.Kind == snapshot.Namespaces && u.Namespace != "" {
+		where = "namespace " + u.Namespace
+	}
+	return Problem{Where: "second look at " + where, Reason: u.Reason}
 }
 
 // manyNamespaces is from how many namespaces on a kind is read again as a whole:
@@ -31,6 +50,9 @@ type Confirmation struct {
 	// Dropped are the IDs that were about to be opened or resolved, and did not
 	// survive.
 	Dropped []string
+	// Problems are what stood in the way of looking again, sorted. What rests on it
+	// is left as it was stored, and what is new of it is not known.
+	Problems []Problem
 }
 
 // confirm judges again whatever is about to be opened or resolved, on a fresh
@@ -42,7 +64,7 @@ func (s *swept) confirm(ctx context.Context, src Rereader, about []Transition) (
 		return Confirmation{Evaluation: s.evaluation}, nil
 	}
 	var fresh snapshot.Builder
-	read, err := src.Reread(ctx, wanted, s.snap.Version, &fresh)
+	read, unread, err := src.Reread(ctx, wanted, s.snap.Version, &fresh)
 	if err != nil {
 		return Confirmation{}, err
 	}
@@ -51,9 +73,16 @@ func (s *swept) confirm(ctx context.Context, src Rereader, about []Transition) (
 	for _, p := range read {
 		got[p] = true
 	}
-	return s.merge(about, again, func(t Transition) bool {
+	c := s.merge(about, again, func(t Transition) bool {
 		return !slices.ContainsFunc(s.partsOf(t), func(p snapshot.Part) bool { return !got[p] && !got[snapshot.Part{Kind: p.Kind}] })
-	}), nil
+	})
+	for _, u := range unread {
+		c.Problems = append(c.Problems, u.problem())
+	}
+	slices.SortFunc(c.Problems, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.Where, b.Where), strings.Compare(a.Reason, b.Reason))
+	})
+	return c, nil
 }
 
 // merge takes of the second evaluation what it says of the findings in question,
