@@ -83,7 +83,12 @@ func (s *swept) wronglyOpened(t *testing.T, id string, was, is audit.Stored) {
 		if !violated {
 			continue
 		}
-		diff := cmp.Diff(words(f), words(is.Finding))
+		want, got := words(f), words(is.Finding)
+		if !s.wholeTruth() {
+			// What a cause is told from may be what could not be read.
+			want.Cause, got.Cause = "", ""
+		}
+		diff := cmp.Diff(want, got)
 		if diff == "" || s.stale {
 			return
 		}

@@ -36,13 +36,13 @@ func newPlan(seed uint64) *plan {
 	if r.IntN(2) == 0 {
 		p.acts = append(p.acts, act{world: w})
 	}
-	for range 1 + r.IntN(3) {
+	for range 2 + r.IntN(2) {
 		if len(p.acts) > 0 && r.IntN(4) > 0 {
 			w = w.turned(r)
 		}
 		a := act{world: w, later: time.Duration(1+r.IntN(120)) * time.Minute}
 		a.odds.Once = []float64{0, 0.02, 0.1, 0.3}[r.IntN(4)]
-		a.odds.Always = []float64{0, 0.02, 0.05, 0.2}[r.IntN(4)]
+		a.odds.Always = []float64{0, 0, 0.01, 0.03, 0.1}[r.IntN(5)]
 		a.slack = []float64{0, 0.1, 0.3, 0.7}[r.IntN(4)]
 		if r.IntN(5) == 0 {
 			w = w.turned(r)

@@ -60,6 +60,7 @@ type stage struct {
 	slack  *slacktest.Script
 	board  *board
 	act    int
+	last   map[string]audit.Stored // what is stored after the sweep before
 	// publishing is true from the end of reading on.
 	publishing atomic.Bool
 }
@@ -80,8 +81,8 @@ type swept struct {
 // sweep sweeps and publishes as the program does.
 func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	t.Helper()
-	out := &swept{act: s.act, clean: s.act >= len(s.plan.acts), before: s.stored(t)}
-	out.truths = append(out.truths, s.truth(t))
+	out := &swept{act: s.act, clean: s.act >= len(s.plan.acts), before: s.last}
+	out.truths = append(out.truths, s.look(t))
 	s.script.Begin(s.act)
 	s.slack.Begin(s.act)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -99,12 +100,13 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 		s.publishing.Store(true)
 		if turn != nil {
 			s.turn(t, *turn)
-			out.truths = append(out.truths, s.truth(t))
+			out.truths = append(out.truths, s.look(t))
 		}
 	}, &out.unreleased}
 	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
 		rules.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
 	out.after = s.stored(t)
+	s.last = out.after
 	out.stale = s.lied()
 	return out
 }
@@ -218,16 +220,19 @@ func mayStale(publishing func() bool) func(*http.Request) bool {
 // truth is what a sweep finds that nobody disturbs.
 type truth map[string]audit.Finding
 
-// truth looks at the world as it is.
-func (s *stage) truth(t *testing.T) truth {
+// look returns the truth of the world as it is.
+func (s *stage) look(t *testing.T) truth {
 	t.Helper()
+	if s.truth != nil {
+		return s.truth
+	}
 	res, err := audit.Sweep(t.Context(), s.source, rules.All(), settings(), s.clock.Now)
 	if err != nil || !res.Complete() {
 		t.Fatalf("look at the world: %v", err)
 	}
-	out := truth{}
+	s.truth = truth{}
 	for _, f := range res.Findings {
-		out[f.ID] = kube.FitFinding(f)
+		s.truth[f.ID] = kube.FitFinding(f)
 	}
-	return out
+	return s.truth
 }
