@@ -17,12 +17,12 @@ func TestLawsHoldThroughFaults(t *testing.T) {
 	l := newLab(t)
 	first := number(t, cmp.Or(os.Getenv("AUDIT_FAULT_SEED"), "1"))
 	seeds := number(t, cmp.Or(os.Getenv("AUDIT_FAULT_SEEDS"), fewSeeds))
-	var sum totals
+	sum := totals{faults: map[string]int{}}
 	broken := 0
 	for seed := first; seed < first+seeds; seed++ {
 		ok := t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			p := newPlan(seed)
-			api, slack := p.faults()
+			api, slack := p.faults(seed)
 			l.run(t, p, api, slack, &sum)
 		})
 		if !ok {

@@ -166,10 +166,10 @@ func (h *history) unsaid(act int, owner string) bool {
 // turned reports whether the world was another one in between.
 func (h *history) turned(from, to int) bool {
 	for _, s := range h.sweeps[from:to] {
-		if s.act+1 >= len(h.plan.acts) {
+		if s.act+1 >= len(h.plan.Acts) {
 			continue
 		}
-		if h.plan.acts[s.act].turn != nil || h.plan.acts[s.act].world != h.plan.acts[s.act+1].world {
+		if h.plan.Acts[s.act].Turn != nil || h.plan.Acts[s.act].World != h.plan.Acts[s.act+1].World {
 			return true
 		}
 	}

@@ -10,19 +10,19 @@ import (
 
 // plan is one run: all that happens in it but the faults themselves.
 type plan struct {
-	seed uint64
-	acts []act
-	// sweeps is how many sweeps have to see a violation before it is opened.
-	sweeps int
+	Acts []act
+	// Sweeps is how many sweeps have to see a violation before it is opened.
+	Sweeps int
 }
 
 // act is one sweep and what comes before it.
 type act struct {
-	world world
-	// turn is what becomes of the world after the sweep has read it and before it
+	World world
+	// Turn is what becomes of the world after the sweep has read it and before it
 	// publishes; nil: nothing.
-	turn  *world
-	later time.Duration // since the act before
+	Turn  *world        `json:",omitempty"`
+	Later time.Duration // since the act before
+
 	odds  kubetest.Odds
 	slack float64
 }
@@ -31,42 +31,42 @@ type act struct {
 // the end.
 func newPlan(seed uint64) *plan {
 	r := rand.New(rand.NewPCG(seed, 8))
-	p := &plan{seed: seed, sweeps: 1 + r.IntN(4)/3}
+	p := &plan{Sweeps: 1 + r.IntN(4)/3}
 	w := newWorld(r)
 	if r.IntN(2) == 0 {
-		p.acts = append(p.acts, act{world: w})
+		p.Acts = append(p.Acts, act{World: w})
 	}
 	for range 2 + r.IntN(2) {
-		if len(p.acts) > 0 && r.IntN(4) > 0 {
+		if len(p.Acts) > 0 && r.IntN(4) > 0 {
 			w = w.turned(r)
 		}
-		a := act{world: w, later: time.Duration(1+r.IntN(120)) * time.Minute}
+		a := act{World: w, Later: time.Duration(1+r.IntN(120)) * time.Minute}
 		a.odds.Once = []float64{0, 0.02, 0.1, 0.3}[r.IntN(4)]
 		a.odds.Always = []float64{0, 0, 0.01, 0.03, 0.1}[r.IntN(5)]
 		a.slack = []float64{0, 0.1, 0.3, 0.7}[r.IntN(4)]
 		if r.IntN(5) == 0 {
 			w = w.turned(r)
 			turn := w
-			a.turn = &turn
+			a.Turn = &turn
 		}
-		p.acts = append(p.acts, a)
+		p.Acts = append(p.Acts, a)
 	}
 	return p
 }
 
-// faults returns what picks the faults of the run, by its seed.
-func (p *plan) faults() (func(kubetest.Step) kubetest.Fault, func(slacktest.Step) slacktest.Fault) {
+// faults returns what picks the faults of the run, by a seed.
+func (p *plan) faults(seed uint64) (func(kubetest.Step) kubetest.Fault, func(slacktest.Step) slacktest.Fault) {
 	odds := func(n int) kubetest.Odds {
-		if n >= len(p.acts) {
+		if n >= len(p.Acts) {
 			return kubetest.Odds{}
 		}
-		return p.acts[n].odds
+		return p.Acts[n].odds
 	}
 	slack := func(n int) float64 {
-		if n >= len(p.acts) {
+		if n >= len(p.Acts) {
 			return 0
 		}
-		return p.acts[n].slack
+		return p.Acts[n].slack
 	}
-	return kubetest.Seeded(p.seed, odds), slacktest.Seeded(p.seed, slack)
+	return kubetest.Seeded(seed, odds), slacktest.Seeded(seed, slack)
 }

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -22,16 +21,16 @@ func (l *lab) run(t *testing.T, p *plan, faults func(kubetest.Step) kubetest.Fau
 	s.board = newBoard(t, s.slack)
 	s.proxy = l.cluster.StartProxy(t, s.script.Decide)
 	h := &history{plan: p, board: s.board}
-	for n, a := range p.acts {
+	for n, a := range p.Acts {
 		s.act = n
-		l.turn(t, a.world)
-		s.clock.pass(a.later)
-		h.add(t, s.sweep(t, a.turn))
+		l.turn(t, a.World)
+		s.clock.pass(a.Later)
+		h.add(t, s.sweep(t, a.Turn))
 		// The next one would wait for it to run out.
 		l.freeLease(t)
 	}
 	for n := 0; ; n++ {
-		s.act = len(p.acts) + n
+		s.act = len(p.Acts) + n
 		s.clock.pass(2 * time.Hour)
 		last := s.sweep(t, nil)
 		h.add(t, last)
@@ -49,13 +48,8 @@ func (l *lab) run(t *testing.T, p *plan, faults func(kubetest.Step) kubetest.Fau
 	h.finish(t)
 	sum.add(s, h)
 	if t.Failed() {
-		t.Logf("seed %d, to be kept as testdata/%d.txt:\n%s", p.seed, p.seed, s.text())
+		t.Logf("to be kept in testdata, with a line before it that says what went wrong:\n%s", s.text(t))
 	}
-}
-
-// text is a run as keep reads it.
-func (s *stage) text() string {
-	return fmt.Sprintf("seed %d\n-- API server --\n%s-- Slack --\n%s", s.plan.seed, s.script, s.slack)
 }
 
 // quiet reports whether a sweep changed nothing and told nobody anything.

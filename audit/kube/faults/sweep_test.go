@@ -81,7 +81,7 @@ type swept struct {
 // sweep sweeps and publishes as the program does.
 func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	t.Helper()
-	out := &swept{act: s.act, clean: s.act >= len(s.plan.acts), before: s.last}
+	out := &swept{act: s.act, clean: s.act >= len(s.plan.Acts), before: s.last}
 	out.truths = append(out.truths, s.look(t))
 	s.script.Begin(s.act)
 	s.slack.Begin(s.act)
@@ -134,7 +134,7 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 	return &audit.Publisher{
 		Store: store, Source: source, Fit: kube.FitFinding,
 		Reconciliation: audit.Reconciliation{
-			Hold: func(string) audit.Hold { return audit.Hold{Sweeps: s.plan.sweeps} },
+			Hold: func(string) audit.Hold { return audit.Hold{Sweeps: s.plan.Sweeps} },
 			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxTold: kube.MaxTold,
 		},
 		Teller: func(res *audit.Result) audit.Teller {

@@ -26,9 +26,6 @@ type totals struct {
 }
 
 func (n *totals) add(s *stage, h *history) {
-	if n.faults == nil {
-		n.faults = map[string]int{}
-	}
 	n.runs++
 	n.requests += s.script.Requests() + len(s.board.server.Requests())
 	for _, f := range s.script.Done() {

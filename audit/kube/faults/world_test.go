@@ -24,11 +24,11 @@ func host(i int) string { return fmt.Sprintf("host-%d.example.com", i) }
 
 // world is what may be wrong in a cluster of a few teams with a namespace each.
 type world struct {
-	// claims says which team claims which host.
-	claims [teams][hosts]bool
-	// denies says of each namespace how many directions it denies by default: none,
+	// Claims says which team claims which host.
+	Claims [teams][hosts]bool
+	// Denies says of each namespace how many directions it denies by default: none,
 	// Ingress, or both.
-	denies [teams]int
+	Denies [teams]int
 }
 
 // newWorld draws a world.
@@ -36,9 +36,9 @@ func newWorld(r *rand.Rand) world {
 	var w world
 	for t := range teams {
 		for h := range hosts {
-			w.claims[t][h] = r.IntN(2) == 0
+			w.Claims[t][h] = r.IntN(2) == 0
 		}
-		w.denies[t] = r.IntN(3)
+		w.Denies[t] = r.IntN(3)
 	}
 	return w
 }
@@ -48,11 +48,11 @@ func (w world) turned(r *rand.Rand) world {
 	for range 1 + r.IntN(3) {
 		t := r.IntN(teams)
 		if r.IntN(3) == 0 {
-			w.denies[t] = r.IntN(3)
+			w.Denies[t] = r.IntN(3)
 			continue
 		}
 		h := r.IntN(hosts)
-		w.claims[t][h] = !w.claims[t][h]
+		w.Claims[t][h] = !w.Claims[t][h]
 	}
 	return w
 }
@@ -85,27 +85,27 @@ func lay(t *testing.T, client kubernetes.Interface, old, now world) {
 	t.Helper()
 	for i := range teams {
 		for h := range hosts {
-			if old.claims[i][h] == now.claims[i][h] {
+			if old.Claims[i][h] == now.Claims[i][h] {
 				continue
 			}
 			ingresses := client.NetworkingV1().Ingresses(team(i))
 			web := ingress(host(h))
-			if now.claims[i][h] {
+			if now.Claims[i][h] {
 				_, err := ingresses.Create(t.Context(), web, metav1.CreateOptions{})
 				check(t, err)
 				continue
 			}
 			check(t, ingresses.Delete(t.Context(), web.Name, metav1.DeleteOptions{}))
 		}
-		if old.denies[i] == now.denies[i] {
+		if old.Denies[i] == now.Denies[i] {
 			continue
 		}
 		policies := client.NetworkingV1().NetworkPolicies(team(i))
 		if err := policies.Delete(t.Context(), "deny", metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 			check(t, err)
 		}
-		if now.denies[i] > 0 {
-			_, err := policies.Create(t.Context(), denial(now.denies[i]), metav1.CreateOptions{})
+		if now.Denies[i] > 0 {
+			_, err := policies.Create(t.Context(), denial(now.Denies[i]), metav1.CreateOptions{})
 			check(t, err)
 		}
 	}
