@@ -51,7 +51,7 @@ func (s *swept) wronglyEnded(t *testing.T, id string, was, is audit.Stored) {
 	}
 	for _, at := range s.truths {
 		f, violated := at[id]
-		if !violated || s.stale && was.Subject.Kind == rules.SubjectHost && shared(was.Objects, f.Objects) < 2 {
+		if !violated || s.lied && was.Subject.Kind == rules.SubjectHost && shared(was.Objects, f.Objects) < 2 {
 			return
 		}
 	}
@@ -89,7 +89,7 @@ func (s *swept) wronglyOpened(t *testing.T, id string, was, is audit.Stored) {
 			want.Cause, got.Cause = "", ""
 		}
 		diff := cmp.Diff(want, got)
-		if diff == "" || s.stale {
+		if diff == "" || s.lied {
 			return
 		}
 		diffs = append(diffs, diff)
@@ -128,7 +128,7 @@ func (s *swept) wholeTruth() bool {
 // what it says of the findings is what is stored.
 func (s *swept) honest(t *testing.T) {
 	t.Helper()
-	if !s.wholeTruth() || s.stale || len(s.truths) > 1 {
+	if !s.wholeTruth() || s.lied || len(s.truths) > 1 {
 		return
 	}
 	found := truth{}

@@ -10,10 +10,10 @@ import (
 )
 
 // tells: what is still to be told after a sweep that says that it stored all, it says
-// was not delivered. One that was told of earlier findings does not know.
+// was not delivered. One that was lied to about the findings does not know.
 func (s *swept) tells(t *testing.T) {
 	t.Helper()
-	if s.err != nil || s.stale || len(s.published.Failed) > 0 {
+	if s.err != nil || s.lied || len(s.published.Failed) > 0 {
 		return
 	}
 	undelivered := audit.Undelivered(s.published.Deliveries)

@@ -33,21 +33,29 @@ func newPlan(seed uint64) *plan {
 	r := rand.New(rand.NewPCG(seed, 8))
 	p := &plan{Sweeps: 1 + r.IntN(4)/3}
 	w := newWorld(r)
+	were := []world{w}
+	turn := func() {
+		// What was mended comes back, now and then.
+		if w = w.turned(r); r.IntN(3) == 0 {
+			w = were[r.IntN(len(were))]
+		}
+		were = append(were, w)
+	}
 	if r.IntN(2) == 0 {
 		p.Acts = append(p.Acts, act{World: w})
 	}
 	for range 2 + r.IntN(2) {
 		if len(p.Acts) > 0 && r.IntN(4) > 0 {
-			w = w.turned(r)
+			turn()
 		}
 		a := act{World: w, Later: time.Duration(1+r.IntN(120)) * time.Minute}
 		a.odds.Once = []float64{0, 0.02, 0.1, 0.3}[r.IntN(4)]
 		a.odds.Always = []float64{0, 0, 0.01, 0.03, 0.1}[r.IntN(5)]
 		a.slack = []float64{0, 0.1, 0.3, 0.7}[r.IntN(4)]
 		if r.IntN(5) == 0 {
-			w = w.turned(r)
-			turn := w
-			a.Turn = &turn
+			turn()
+			turned := w
+			a.Turn = &turned
 		}
 		p.Acts = append(p.Acts, a)
 	}

@@ -74,7 +74,7 @@ type swept struct {
 	err           error
 	before, after map[string]audit.Stored
 	truths        []truth // of the worlds that there were while it swept, in order
-	stale         bool    // it was told of a world of before
+	lied          bool    // it was told what was not so: see liesTo
 	unreleased    bool    // the lease could not be given back
 }
 
@@ -107,15 +107,17 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 		rules.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
 	out.after = s.stored(t)
 	s.last = out.after
-	out.stale = s.lied()
+	out.lied = s.liesTo()
 	return out
 }
 
-// lied reports whether the sweep was answered with lists of before.
-func (s *stage) lied() bool {
+// liesTo reports whether the sweep was answered with lists of before, or was told by
+// what speaks like an API server that a finding is not there which is.
+func (s *stage) liesTo() bool {
 	prefix := fmt.Sprintf("%d ", s.act)
 	for step, fault := range s.script.Done() {
-		if strings.HasPrefix(step, prefix) && (fault.Kind == kubetest.Stale || fault.Kind == kubetest.Repeated) {
+		gone := fault == kubetest.Fault{Kind: kubetest.Refused, N: http.StatusNotFound} && strings.Contains(step, "/findings/")
+		if strings.HasPrefix(step, prefix) && (fault.Kind == kubetest.Stale || fault.Kind == kubetest.Repeated || gone) {
 			return true
 		}
 	}
