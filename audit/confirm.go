@@ -20,24 +20,6 @@ type Rereader interface {
 	Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []Unread, error)
 }
 
-// Unread is a part of the cluster that could not be read again.
-type Unread struct {
-	snapshot.Part
-	Reason string
-}
-
-// problem tells of it to people.
-func (u Unread) problem() Problem {
-	where := string(u.Kind)
-	if u.Namespace != "" {
-		where += " in namespace " + u.Namespace
-	}
-	if u.Kind == snapshot.Namespaces && u.Namespace != "" {
-		where = "namespace " + u.Namespace
-	}
-	return Problem{Where: "second look at " + where, Reason: u.Reason}
-}
-
 // manyNamespaces is from how many namespaces on a kind is read again as a whole:
 // one list is then cheaper than many.
 const manyNamespaces = 20
@@ -73,15 +55,12 @@ func (s *swept) confirm(ctx context.Context, src Rereader, about []Transition) (
 	for _, p := range read {
 		got[p] = true
 	}
+	j := newJudged(&again)
 	c := s.merge(about, again, func(t Transition) bool {
-		return !slices.ContainsFunc(s.partsOf(t), func(p snapshot.Part) bool { return !got[p] && !got[snapshot.Part{Kind: p.Kind}] })
+		return !j.silent(t.Record.Rule, t.Record.ID) &&
+			!slices.ContainsFunc(s.partsOf(t), func(p snapshot.Part) bool { return !got[p] && !got[snapshot.Part{Kind: p.Kind}] })
 	})
-	for _, u := range unread {
-		c.Problems = append(c.Problems, u.problem())
-	}
-	slices.SortFunc(c.Problems, func(a, b Problem) int {
-		return cmp.Or(strings.Compare(a.Where, b.Where), strings.Compare(a.Reason, b.Reason))
-	})
+	c.Problems = s.inTheWay(about, unread, &again)
 	return c, nil
 }
 
