@@ -66,6 +66,13 @@ demo: tools ## sweep the sample estate in a real control plane, mend a fault, sw
 drill: tools ## let two publishers fight on a real API server, and print what it costs
 	$(GO) test ./audit/kube/drill -run '^TestDrill$$' -v -count=1
 
+# How many runs with faults, each by the seed that is its number.
+FAULT_SEEDS ?= 1000
+
+.PHONY: faults
+faults: tools ## publish through an API server and a Slack that misbehave by chance, and count what comes of it
+	AUDIT_FAULT_SEEDS=$(FAULT_SEEDS) $(GO) test ./audit/kube/faults -run '^TestLawsHoldThroughFaults$$' -v -count=1 -timeout 3h
+
 # What the image is called, for which machines it is made, and when it says that
 # it was made: with the commit, so that two builds of one are the same.
 IMAGE     ?= ghcr.io/eventuallytrue/audit

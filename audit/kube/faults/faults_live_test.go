@@ -9,7 +9,7 @@ import (
 )
 
 // fewSeeds is how many runs a test makes that is not asked for more.
-const fewSeeds = "40"
+const fewSeeds = "30"
 
 // TestLawsHoldThroughFaults plays runs by chance, each by the seed that is its
 // number. AUDIT_FAULT_SEEDS says how many, AUDIT_FAULT_SEED with which to begin.

@@ -160,6 +160,11 @@ func (s *swept) undisturbed(t *testing.T) {
 		t.Errorf("sweep %d is clean and not complete: %v, %+v", s.act, s.err, s.published)
 		return
 	}
+	for _, id := range sortedIDs(maps.Keys(s.truths[0])) {
+		if diff := cmp.Diff(words(s.truths[0][id]), words(s.after[id].Finding)); diff != "" {
+			t.Errorf("sweep %d is clean and left %s (-of a clean sweep alone +stored):\n%s", s.act, id, diff)
+		}
+	}
 	for _, id := range sortedIDs(maps.Keys(s.after)) {
 		if is := s.after[id]; is.Bare || is.Stale {
 			t.Errorf("sweep %d left %s bare: %t, with labels of another state: %t", s.act, id, is.Bare, is.Stale)

@@ -3,8 +3,6 @@ package faults
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -111,19 +109,6 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	return out
 }
 
-// liesTo reports whether the sweep was answered with lists of before, or was told by
-// what speaks like an API server that a finding is not there which is.
-func (s *stage) liesTo() bool {
-	prefix := fmt.Sprintf("%d ", s.act)
-	for step, fault := range s.script.Done() {
-		gone := fault == kubetest.Fault{Kind: kubetest.Refused, N: http.StatusNotFound} && strings.Contains(step, "/findings/")
-		if strings.HasPrefix(step, prefix) && (fault.Kind == kubetest.Stale || fault.Kind == kubetest.Repeated || gone) {
-			return true
-		}
-	}
-	return false
-}
-
 func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 	t.Helper()
 	store, err := kube.NewStore(s.proxy.Config(kubetest.Admin), home, kube.StoreOptions{PageSize: 3, Sleep: hurry})
@@ -170,71 +155,4 @@ func (s timed) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Buil
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	return s.source.Read(ctx, kinds, b)
-}
-
-// newLease returns the lease. With faults it is a short one, so that it is also lost.
-func (s *stage) newLease(t *testing.T, clean bool) *kube.Lease {
-	t.Helper()
-	opts := kube.LeaseOptions{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
-	if clean {
-		opts = kube.LeaseOptions{}
-	}
-	cfg := s.proxy.Config(kubetest.Admin)
-	if !clean {
-		cfg.Timeout = opts.Renew / 2
-	}
-	lease, err := kube.NewLease(cfg, home, home, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lease
-}
-
-// turns is the Lease as a lock.
-type turns struct {
-	lease      *kube.Lease
-	swept      func() // called between reading and publishing
-	unreleased *bool
-}
-
-// Acquire implements audit.Lock.
-func (l *turns) Acquire(ctx context.Context) (context.Context, func(), error) {
-	l.swept()
-	turn, err := l.lease.Acquire(ctx, 300*time.Millisecond)
-	if err != nil {
-		return nil, nil, err
-	}
-	return turn.Held(), func() { *l.unreleased = turn.Close() != nil }, nil
-}
-
-// mayStale reports whether a list may be an earlier one: those of the findings, and
-// all of the first look at the world. The second look, which is one narrowed to
-// namespaces or made under the lease, is honest: it is the defence against the rest.
-func mayStale(publishing func() bool) func(*http.Request) bool {
-	return func(r *http.Request) bool {
-		if strings.HasSuffix(r.URL.Path, "/findings") {
-			return r.Method == http.MethodGet
-		}
-		return r.Method == http.MethodGet && r.URL.Query().Get("limit") != "" && r.URL.Query().Get("fieldSelector") == "" && !publishing()
-	}
-}
-
-// truth is what a sweep finds that nobody disturbs.
-type truth map[string]audit.Finding
-
-// look returns the truth of the world as it is.
-func (s *stage) look(t *testing.T) truth {
-	t.Helper()
-	if s.truth != nil {
-		return s.truth
-	}
-	res, err := audit.Sweep(t.Context(), s.source, rules.All(), settings(), s.clock.Now)
-	if err != nil || !res.Complete() {
-		t.Fatalf("look at the world: %v", err)
-	}
-	s.truth = truth{}
-	for _, f := range res.Findings {
-		s.truth[f.ID] = kube.FitFinding(f)
-	}
-	return s.truth
 }
