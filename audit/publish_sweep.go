@@ -37,8 +37,9 @@ type Lock interface {
 
 // SweepAndPublish sweeps, looks again at what is about to be opened or resolved,
 // and brings what is stored in line. The result holds the findings that survived
-// the second look, in their stored state; what stood in its way is a problem. Reading and judging need no lock:
-// it is held while findings are loaded and written, and no longer.
+// the second look, in their stored state; what stood in its way is a problem.
+// Reading and judging need no lock: it is held while findings are loaded and
+// written, and no longer.
 func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time,
 	p *Publisher, lock Lock,
 ) (*Result, *Published, error) {

@@ -142,6 +142,13 @@ func (h *history) doubled(t *testing.T, id, owner string) {
 	first := map[once]told{}
 	for _, what := range h.tellings(id, owner, -1) {
 		key := once{what.event, what.life}
+		switch what.event {
+		case audit.EventReleased:
+			// Whoever owns it again hears of it as of a new one.
+			maps.DeleteFunc(first, func(k once, _ told) bool { return k.event != audit.EventReleased })
+		case audit.EventOpened, audit.EventReopened:
+			delete(first, once{audit.EventReleased, what.life})
+		}
 		was, twice := first[key]
 		first[key] = what
 		if !twice || !was.answered || h.unsaid(was.act, owner) {
