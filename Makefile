@@ -88,6 +88,13 @@ bench: tools build ## measure a sweep on a real API server, and write what it co
 	@$(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./audit/kube/bench/...
 	$(BIN)/bench -page BENCH.md $(if $(LARGE),-large) $(ARGS)
 
+# How many runs with faults, each by the seed that is its number.
+FAULT_SEEDS ?= 1000
+
+.PHONY: faults
+faults: tools ## publish through an API server and a Slack that misbehave by chance, and count what comes of it
+	AUDIT_FAULT_SEEDS=$(FAULT_SEEDS) $(GO) test ./audit/kube/faults -run '^TestLawsHoldThroughFaults$$' -v -count=1 -timeout 3h
+
 # What the image is called, for which machines it is made, and when it says that
 # it was made: with the commit, so that two builds of one are the same.
 IMAGE     ?= ghcr.io/eventuallytrue/audit

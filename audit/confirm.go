@@ -14,9 +14,10 @@ import (
 type Rereader interface {
 	// Reread hands over the facts of the given parts as they are now, each read
 	// in the version that it was read in at first. It returns
-	// the parts that it read completely; of the others it hands over nothing.
-	// An error means that the sweep was ended from outside.
-	Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, error)
+	// the parts that it read completely; of the others it hands over nothing, and
+	// says why they could not be read. An error means that the sweep was ended
+	// from outside.
+	Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []Unread, error)
 }
 
 // manyNamespaces is from how many namespaces on a kind is read again as a whole:
@@ -31,6 +32,9 @@ type Confirmation struct {
 	// Dropped are the IDs that were about to be opened or resolved, and did not
 	// survive.
 	Dropped []string
+	// Problems are what stood in the way of looking again, sorted. What rests on it
+	// is left as it was stored, and what is new of it is not known.
+	Problems []Problem
 }
 
 // confirm judges again whatever is about to be opened or resolved, on a fresh
@@ -42,7 +46,7 @@ func (s *swept) confirm(ctx context.Context, src Rereader, about []Transition) (
 		return Confirmation{Evaluation: s.evaluation}, nil
 	}
 	var fresh snapshot.Builder
-	read, err := src.Reread(ctx, wanted, s.snap.Version, &fresh)
+	read, unread, err := src.Reread(ctx, wanted, s.snap.Version, &fresh)
 	if err != nil {
 		return Confirmation{}, err
 	}
@@ -51,9 +55,13 @@ func (s *swept) confirm(ctx context.Context, src Rereader, about []Transition) (
 	for _, p := range read {
 		got[p] = true
 	}
-	return s.merge(about, again, func(t Transition) bool {
-		return !slices.ContainsFunc(s.partsOf(t), func(p snapshot.Part) bool { return !got[p] && !got[snapshot.Part{Kind: p.Kind}] })
-	}), nil
+	j := newJudged(&again)
+	c := s.merge(about, again, func(t Transition) bool {
+		return !j.silent(t.Record.Rule, t.Record.ID) &&
+			!slices.ContainsFunc(s.partsOf(t), func(p snapshot.Part) bool { return !got[p] && !got[snapshot.Part{Kind: p.Kind}] })
+	})
+	c.Problems = s.inTheWay(about, unread, &again)
+	return c, nil
 }
 
 // merge takes of the second evaluation what it says of the findings in question,

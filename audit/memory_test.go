@@ -116,11 +116,15 @@ func (w *world) Read(_ context.Context, kinds []snapshot.Kind, b *snapshot.Build
 	return audit.Reading{}, nil
 }
 
-func (w *world) Reread(_ context.Context, parts []snapshot.Part, _ func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, error) {
+func (w *world) Reread(_ context.Context, parts []snapshot.Part, _ func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []audit.Unread, error) {
 	w.reread = append(w.reread, parts...)
 	if w.unreadable {
-		return nil, nil
+		var unread []audit.Unread
+		for _, p := range parts {
+			unread = append(unread, audit.Unread{Part: p, Reason: "HTTP 503: busy"})
+		}
+		return nil, unread, nil
 	}
 	b.Add(w.second)
-	return parts, nil
+	return parts, nil, nil
 }

@@ -69,6 +69,8 @@ func (p *Publisher) publish(turn turn, s *swept, res *Result) (*Published, error
 	if err != nil {
 		return nil, fmt.Errorf("confirm findings: %w", err)
 	}
+	// What could not be looked at again is as unknown as what could not be read.
+	res.Problems = slices.Concat(res.Problems, confirmed.Problems)
 	p.fit(&confirmed.Evaluation)
 	final := r.Reconcile(records, &confirmed.Evaluation)
 	// What a newer program wrote looks as if it were not stored.

@@ -1,54 +1,69 @@
 package audit_test
 
 import (
-	"sync"
+	"errors"
 	"testing"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// contestedHosts is a cluster in which two namespaces claim each of some hosts.
-func contestedHosts(hosts ...string) snapshot.Facts {
-	var f snapshot.Facts
-	for _, host := range hosts {
-		for _, namespace := range []string{"a", "b"} {
-			i := ingress(namespace, host)
-			i.Name = host
-			f.Ingresses = append(f.Ingresses, i)
+// giddy is the rule on hosts, but that it judges once and then cannot judge any
+// more: it errs, or says so of the host.
+func giddy(errs bool) *rules.Rule {
+	r := rules.OneOwnerPerHost()
+	run, looks := r.Run, 0
+	r.Run = func(in rules.Input) (rules.Result, error) {
+		looks++
+		switch {
+		case looks == 1:
+			return run(in)
+		case errs:
+			return rules.Result{}, errors.New("a host makes no sense")
 		}
+		return rules.Result{Unjudged: []rules.Subject{{Kind: rules.SubjectHost, Name: "shop.example.com"}}}, nil
 	}
-	return f
+	return r
 }
 
-// To decide on one finding again must not take those that are stored for new, and
-// theirs for a storm.
-func TestOneFindingThatIsDecidedOnAgainIsNoStorm(t *testing.T) {
-	store := newMemory()
-	few := contestedHosts("one.example.com", "two.example.com")
-	publish(t, store, &world{first: few, second: few})
-	more := contestedHosts("one.example.com", "two.example.com", "three.example.com")
-	w := &world{first: more, second: more}
-	p := publisher(store, w)
-	p.Reconciliation.MaxNew = 1
-	var once sync.Once
-	store.before = func(id string) {
-		// Somebody else has created it, and not more.
-		once.Do(func() {
-			bare := audit.Stored{Version: "bare", Bare: true}
-			bare.ID, bare.Rule, bare.Subject = id, rules.OneOwnerPerHost().Name, rules.Subject{Kind: "Host", Name: "three.example.com"}
-			store.records[id] = bare
+// TestPublishLeavesAloneWhatASecondLookCannotJudge: of a rule that does not judge the
+// second time, what it does not find is no more known than the first time.
+func TestPublishLeavesAloneWhatASecondLookCannotJudge(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		errs  bool
+		facts snapshot.Facts // at the first look
+		open  bool           // before
+		want  audit.Problem
+	}{
+		{"the rule errs on what is about to be opened", true, contested(), false, audit.Problem{Where: "second look by one-owner-per-host", Reason: "a host makes no sense"}},
+		{"the rule errs on what is about to be resolved", true, moved(), true, audit.Problem{Where: "second look by one-owner-per-host", Reason: "a host makes no sense"}},
+		{"the subject that is about to be opened cannot be judged", false, contested(), false, audit.Problem{Where: "second look at shop.example.com", Reason: "one-owner-per-host cannot judge it any more"}},
+		{"the subject that is about to be resolved cannot be judged", false, moved(), true, audit.Problem{Where: "second look at shop.example.com", Reason: "one-owner-per-host cannot judge it any more"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := newMemory()
+			if c.open {
+				publish(t, store, &world{first: contested(), second: contested()})
+			}
+			w := &world{first: c.facts, second: contested()}
+			res, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{giddy(c.errs)}, parse(t, ""), ticking(), publisher(store, w), free{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[audit.State]int{}
+			if c.open {
+				want[audit.Open] = 1
+			}
+			if diff := cmp.Diff(want, states(store)); diff != "" {
+				t.Errorf("stored (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]audit.Problem{c.want}, res.Problems); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
 		})
-	}
-	_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), func() time.Time { return now }, p, free{})
-	if err != nil || len(published.Failed) > 0 {
-		t.Fatalf("error %v, not written %q", err, published.Failed)
-	}
-	for _, s := range store.records {
-		if s.State != audit.Open || s.Storm {
-			t.Errorf("%s is %s, storm %t", s.Subject.Name, s.State, s.Storm)
-		}
 	}
 }

@@ -37,9 +37,9 @@ type Lock interface {
 
 // SweepAndPublish sweeps, looks again at what is about to be opened or resolved,
 // and brings what is stored in line. The result holds the findings that survived
-// the second look, in their stored state. Reading needs no lock, and it takes by far
-// the longest: the lock is taken, and what is stored is loaded, while the facts are
-// judged.
+// the second look, in their stored state; what stood in its way is a problem. Reading
+// needs no lock, and it takes by far the longest: the lock is taken, and what is
+// stored is loaded, while the facts are judged.
 func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time,
 	p *Publisher, lock Lock,
 ) (*Result, *Published, error) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -83,9 +85,22 @@ func TestPublishDoesNotResolveWhatIsThereOnASecondLook(t *testing.T) {
 
 func TestPublishLeavesAloneWhatCannotBeLookedAtAgain(t *testing.T) {
 	store := newMemory()
-	publish(t, store, &world{first: contested(), unreadable: true})
+	res, _ := publish(t, store, &world{first: contested(), unreadable: true})
 	if len(store.records) != 0 {
 		t.Errorf("opened on the word of one list: %v", states(store))
+	}
+	// It is not in the report, which must not look as if it were not there.
+	if res.Complete() || len(res.Findings) != 0 {
+		t.Errorf("complete: %v, with %d findings", res.Complete(), len(res.Findings))
+	}
+	want := []audit.Problem{
+		{Where: "second look at ingresses.networking.k8s.io in namespace a", Reason: "HTTP 503: busy"},
+		{Where: "second look at ingresses.networking.k8s.io in namespace b", Reason: "HTTP 503: busy"},
+		{Where: "second look at namespace a", Reason: "HTTP 503: busy"},
+		{Where: "second look at namespace b", Reason: "HTTP 503: busy"},
+	}
+	if diff := cmp.Diff(want, res.Problems); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 	publish(t, store, &world{first: contested(), second: contested()})
 	publish(t, store, &world{first: moved(), unreadable: true})

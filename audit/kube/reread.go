@@ -19,34 +19,36 @@ var _ audit.Rereader = (*Source)(nil)
 // Reread lists parts of kinds once more. A field selector narrows the list to a
 // namespace, so that no right is needed beside the one to list. The versions are
 // those that the first reading used.
-func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, error) {
+func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []audit.Unread, error) {
 	var mu sync.Mutex
 	var read []snapshot.Part
+	var unread []audit.Unread
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, s.opts.Parallel)
 	for _, p := range parts {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			facts, ok := s.readPart(ctx, p, version(p.Kind))
-			if !ok {
-				return
-			}
+			facts, err := s.readPart(ctx, p, version(p.Kind))
 			mu.Lock()
 			defer mu.Unlock()
+			if err != nil {
+				unread = append(unread, audit.Unread{Part: p, Reason: reason(err)})
+				return
+			}
 			b.Add(facts)
 			read = append(read, p)
 		})
 	}
 	wait.Wait()
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil, fmt.Errorf("read cluster again: %w", context.Cause(ctx))
+		return nil, nil, fmt.Errorf("read cluster again: %w", context.Cause(ctx))
 	}
-	return read, nil
+	return read, unread, nil
 }
 
-// readPart lists a part, and reports whether it was read completely.
-func (s *Source) readPart(ctx context.Context, p snapshot.Part, version string) (snapshot.Facts, bool) {
+// readPart lists a part. After an error there are no facts.
+func (s *Source) readPart(ctx context.Context, p snapshot.Part, version string) (snapshot.Facts, error) {
 	in := s.ingester()
 	var f fetch
 	if res, ok := s.resources[p.Kind]; ok {
@@ -56,10 +58,10 @@ func (s *Source) readPart(ctx context.Context, p snapshot.Part, version string) 
 			return take(in, item, facts)
 		})
 	} else {
-		return snapshot.Facts{}, false
+		return snapshot.Facts{}, errors.New(noReader)
 	}
 	facts, _, err := s.all(ctx, within(f, p))
-	return facts, err == nil
+	return facts, err
 }
 
 // taker returns what takes in objects of a custom kind, nil where nothing does.

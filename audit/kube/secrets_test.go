@@ -68,7 +68,7 @@ func TestNoSecretIsEverAskedFor(t *testing.T) {
 		}
 	}
 	var b snapshot.Builder
-	if _, err := source.Reread(t.Context(), parts, func(snapshot.Kind) string { return "v1" }, &b); err != nil {
+	if _, _, err := source.Reread(t.Context(), parts, func(snapshot.Kind) string { return "v1" }, &b); err != nil {
 		t.Fatal(err)
 	}
 	if len(parts) < 60 {

@@ -112,7 +112,7 @@ func TestNamespacesKeepTheAnnotationOfTheirChannel(t *testing.T) {
 	}
 	var fresh snapshot.Builder
 	part := snapshot.Part{Kind: snapshot.Namespaces, Namespace: "a"}
-	if _, err := source.Reread(t.Context(), []snapshot.Part{part}, s.Version, &fresh); err != nil {
+	if _, _, err := source.Reread(t.Context(), []snapshot.Part{part}, s.Version, &fresh); err != nil {
 		t.Fatal(err)
 	}
 	if ns := fresh.Freeze().Namespace("a"); ns == nil || ns.Channel != "team-a" {
