@@ -9,12 +9,11 @@ type Phase struct {
 }
 
 // The phases of a sweep, in their order. One that does not publish has the first
-// two only. To wait and to load begin with judging, beside it.
+// two only.
 const (
 	PhaseRead    = "read"
 	PhaseJudge   = "judge"
-	PhaseWait    = "wait"    // for the lock
-	PhaseLoad    = "load"    // what is stored
+	PhaseWait    = "wait"    // for the lock, and for what is stored, once all is judged
 	PhaseConfirm = "confirm" // what is about to be opened or resolved
 	PhaseStore   = "store"
 	PhaseDeliver = "deliver" // only where owners are told
@@ -39,13 +38,4 @@ func (w *stopwatch) end(phase string) {
 	now := w.clock()
 	w.phases = append(w.phases, Phase{phase, now.Sub(w.began)})
 	w.began = now
-}
-
-// beside adds a phase that went on beside others, and begins the next.
-func (w *stopwatch) beside(phase string, took time.Duration) {
-	if w == nil {
-		return
-	}
-	w.phases = append(w.phases, Phase{phase, took})
-	w.began = w.clock()
 }

@@ -45,7 +45,7 @@ func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *conf
 ) (*Result, *Published, error) {
 	coming := make(chan turn, 1)
 	read := thenSource{src, func() {
-		go func() { coming <- p.takeTurn(ctx, lock, clock) }()
+		go func() { coming <- p.takeTurn(ctx, lock) }()
 	}}
 	res, s, err := sweep(ctx, &Previous{}, read, set, c, clock)
 	if err != nil {
@@ -55,8 +55,7 @@ func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *conf
 	defer func() { res.Phases = s.watch.phases }()
 	t := <-coming
 	defer t.release()
-	s.watch.beside(PhaseWait, t.waited)
-	s.watch.beside(PhaseLoad, t.loaded)
+	s.watch.end(PhaseWait)
 	if t.err != nil {
 		return res, nil, fmt.Errorf("publish: %w", t.err)
 	}
@@ -90,20 +89,15 @@ type turn struct {
 	stored  []Stored
 	newer   []string
 	err     error
-
-	waited, loaded time.Duration
 }
 
-func (p *Publisher) takeTurn(ctx context.Context, lock Lock, clock func() time.Time) turn {
-	began := clock()
+func (p *Publisher) takeTurn(ctx context.Context, lock Lock) turn {
 	held, release, err := lock.Acquire(ctx)
-	acquired := clock()
 	if err != nil {
-		return turn{release: func() {}, err: err, waited: acquired.Sub(began)}
+		return turn{release: func() {}, err: err}
 	}
-	t := turn{held: held, release: release, waited: acquired.Sub(began)}
+	t := turn{held: held, release: release}
 	t.stored, t.newer, t.err = p.Store.Load(held)
-	t.loaded = clock().Sub(acquired)
 	return t
 }
 
