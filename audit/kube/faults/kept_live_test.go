@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLawsHoldInRunsThatBrokeThem plays the runs that are kept, of which each broke a
-// law once.
+// TestLawsHoldInRunsThatBrokeThem plays the runs that are kept. Each broke a law once,
+// or would without one of the defences.
 func TestLawsHoldInRunsThatBrokeThem(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	if err != nil || len(paths) == 0 {

@@ -172,11 +172,9 @@ func (h *history) unsaid(act int, owner string) bool {
 
 // turned reports whether the world was another one in between.
 func (h *history) turned(from, to int) bool {
-	for _, s := range h.sweeps[from:to] {
-		if s.act+1 >= len(h.plan.Acts) {
-			continue
-		}
-		if h.plan.Acts[s.act].Turn != nil || h.plan.Acts[s.act].World != h.plan.Acts[s.act+1].World {
+	acts := h.plan.Acts
+	for n := from; n < min(to, len(acts)); n++ {
+		if acts[n].Turn != nil || n+1 < len(acts) && acts[n].World != acts[n+1].World {
 			return true
 		}
 	}
