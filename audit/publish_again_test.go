@@ -67,3 +67,37 @@ func TestPublishLeavesAloneWhatASecondLookCannotJudge(t *testing.T) {
 		})
 	}
 }
+
+// TestPublishLetsWaitWhatTheSecondLookDoesNotSee: it looks only where the finding was,
+// and who else takes part by then it does not see. To end what is stored takes two
+// looks that agree.
+func TestPublishLetsWaitWhatTheSecondLookDoesNotSee(t *testing.T) {
+	store := newMemory()
+	sweep := func(first, second snapshot.Facts) {
+		t.Helper()
+		w := &world{first: first, second: second}
+		p := publisher(store, w)
+		p.Reconciliation.Hold = func(string) audit.Hold { return audit.Hold{Sweeps: 3} }
+		if _, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), p, free{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, c := range []struct {
+		first, second snapshot.Facts
+		want          map[audit.State]int
+	}{
+		{contested(), contested(), map[audit.State]int{audit.Pending: 1}},
+		{contested(), moved(), map[audit.State]int{audit.Pending: 1}}, // which does not count as seen
+		{contested(), contested(), map[audit.State]int{audit.Pending: 1}},
+		{moved(), moved(), map[audit.State]int{}},
+		{contested(), contested(), map[audit.State]int{audit.Pending: 1}},
+		{contested(), contested(), map[audit.State]int{audit.Pending: 1}},
+		{contested(), moved(), map[audit.State]int{audit.Pending: 1}}, // when it would be opened
+		{contested(), contested(), map[audit.State]int{audit.Open: 1}},
+	} {
+		sweep(c.first, c.second)
+		if diff := cmp.Diff(c.want, states(store)); diff != "" {
+			t.Errorf("sweep %d: stored (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
