@@ -35,7 +35,9 @@ func (s *stage) look(t *testing.T) truth {
 	}
 	res, err := audit.Sweep(t.Context(), s.source, rules.All(), settings(), s.clock.Now)
 	if err != nil || !res.Complete() {
-		t.Fatalf("look at the world: %v", err)
+		// The test may be elsewhere: the world also turns beside it.
+		t.Errorf("look at the world: %v", err)
+		return truth{}
 	}
 	s.truth = truth{}
 	for _, f := range res.Findings {
