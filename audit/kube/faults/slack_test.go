@@ -59,9 +59,10 @@ type board struct {
 	patience time.Duration
 	tellings []*telling
 	tries    []*try // by number
+	serving  int    // requests
+	idle     *sync.Cond
 
-	one  sync.Mutex // one request at a time, so that it is known what each stores
-	busy sync.WaitGroup
+	one sync.Mutex // one request at a time, so that it is known what each stores
 }
 
 // tryHeader is the header that a request has its number in.
@@ -70,6 +71,7 @@ const tryHeader = "X-Try"
 func newBoard(t *testing.T, script *slacktest.Script) *board {
 	t.Helper()
 	b := &board{server: slacktest.New(slacktest.Config{Token: token, Channels: channels(), Interval: -1})}
+	b.idle = sync.NewCond(&b.mu)
 	b.server.Faults(script.Decide)
 	served := httptest.NewServer(b)
 	b.url = served.URL + "/api/"
@@ -82,11 +84,13 @@ func newBoard(t *testing.T, script *slacktest.Script) *board {
 
 // ServeHTTP serves one request, and notes whether it stored a message.
 func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	b.busy.Add(1)
-	defer b.busy.Done()
+	b.mu.Lock()
+	b.serving++
+	b.mu.Unlock()
 	b.one.Lock()
 	defer b.one.Unlock()
 	before := len(b.server.Messages())
+	// Also where the server breaks the connection, for which it panics.
 	defer func() {
 		n, err := strconv.Atoi(r.Header.Get(tryHeader))
 		b.mu.Lock()
@@ -94,6 +98,8 @@ func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err == nil && len(b.server.Messages()) > before {
 			b.tries[n].stored = true
 		}
+		b.serving--
+		b.idle.Broadcast()
 	}()
 	b.server.ServeHTTP(w, r)
 }
@@ -108,9 +114,11 @@ func (b *board) begin(act int, patience time.Duration) {
 
 // messages returns what was sent, once no request is under way any more.
 func (b *board) messages() []telling {
-	b.busy.Wait()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	for b.serving > 0 {
+		b.idle.Wait()
+	}
 	out := make([]telling, len(b.tellings))
 	for i, m := range b.tellings {
 		out[i] = *m
