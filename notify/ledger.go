@@ -61,7 +61,8 @@ func (l *ledger) change(ctx context.Context, id string, f func(*audit.Record) bo
 			e.stored = now
 			return nil
 		}
-		if !errors.Is(err, audit.ErrConflict) {
+		// What is said to be gone is asked for: it would be told again if it is not.
+		if !errors.Is(err, audit.ErrConflict) && !errors.Is(err, audit.ErrNotStored) {
 			return err
 		}
 		if now, err = l.store.Get(ctx, id); err != nil {
