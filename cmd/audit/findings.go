@@ -117,11 +117,11 @@ func printFindings(w io.Writer, format report.Format, stored []audit.Stored, now
 			s.Rule, s.Subject.String(), strings.Join(s.Owners, ", "), s.Severity.String(), string(s.State),
 			rules.Age(now.Sub(s.FirstSeen)),
 		}
-		if format == report.Wide {
-			row = append(row, s.Message)
-		}
 		for j := range row {
-			row[j] = report.Safe(row[j])
+			row[j] = report.Cell(row[j])
+		}
+		if format == report.Wide {
+			row = append(row, report.Safe(s.Message)) // the last column, which widens no other row
 		}
 		fmt.Fprintln(tab, strings.Join(row, "\t"))
 	}
