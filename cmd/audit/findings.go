@@ -74,8 +74,15 @@ func (o *findingsOptions) run(ctx context.Context) error {
 	if err != nil {
 		return &exitError{exitIncomplete, err}
 	}
-	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Bare || !o.wants(&s) })
-	if err := printFindings(o.out, format, stored, o.now()); err != nil {
+	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Bare })
+	// An API server lists nothing in a namespace that is not there as well: the name
+	// shows that it was mistyped.
+	none := "no findings in namespace " + o.namespace
+	if len(stored) > 0 {
+		none = fmt.Sprintf("none of the findings in namespace %s, of which there are %d", o.namespace, len(stored))
+	}
+	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return !o.wants(&s) })
+	if err := printFindings(o.out, format, stored, none, o.now()); err != nil {
 		return &exitError{exitIncomplete, fmt.Errorf("print findings: %w", err)}
 	}
 	if len(newer) > 0 {
@@ -92,8 +99,8 @@ func (o *findingsOptions) wants(s *audit.Stored) bool {
 }
 
 // printFindings prints findings as a table for people, or as the list that a
-// report has of them.
-func printFindings(w io.Writer, format report.Format, stored []audit.Stored, now time.Time) error {
+// report has of them. Where there are none a table says so in the words given.
+func printFindings(w io.Writer, format report.Format, stored []audit.Stored, none string, now time.Time) error {
 	if format == report.JSON || format == report.YAML {
 		records := make([]audit.Record, len(stored))
 		for i := range stored {
@@ -102,7 +109,7 @@ func printFindings(w io.Writer, format report.Format, stored []audit.Stored, now
 		return report.WriteRecords(w, format, records)
 	}
 	if len(stored) == 0 {
-		_, err := fmt.Fprintln(w, "no findings")
+		_, err := fmt.Fprintln(w, none)
 		return err
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -23,7 +23,7 @@ func TestLongOwnerWidensNoOtherRow(t *testing.T) {
 	}
 	for _, format := range []report.Format{report.Table, report.Wide} {
 		var out strings.Builder
-		if err := printFindings(&out, format, list, today); err != nil {
+		if err := printFindings(&out, format, list, "", today); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {

@@ -163,6 +163,15 @@ func TestFindingsAreListedByOwnerAndByKubectl(t *testing.T) {
 	if !strings.HasPrefix(table.stdout, "RULE ") || strings.Count(table.stdout, "\n") != len(mine)+1 {
 		t.Errorf("the table of growth:\n%s", table.stdout)
 	}
+	// A namespace that is not there must not look like one in which all is mended.
+	for asked, want := range map[string]string{
+		"--findings-namespace=adit": "no findings in namespace adit\n",
+		"--owner=grwth":             "none of the findings in namespace audit, of which there are ",
+	} {
+		if got := execute("findings", "--kubeconfig", c.Kubeconfig(kubetest.Admin), asked); !strings.HasPrefix(got.stdout, want) {
+			t.Errorf("findings %s: %s%s", asked, got.stdout, got.stderr)
+		}
+	}
 }
 
 // ruleOf returns the place of the rule of the read-only role that is about a
