@@ -74,7 +74,9 @@ func (o *findingsOptions) run(ctx context.Context) error {
 	if err != nil {
 		return &exitError{exitIncomplete, err}
 	}
+	all := len(stored)
 	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Bare })
+	bare := all - len(stored)
 	// An API server lists nothing in a namespace that is not there as well: the name
 	// shows that it was mistyped.
 	none := "no findings in namespace " + o.namespace
@@ -85,8 +87,20 @@ func (o *findingsOptions) run(ctx context.Context) error {
 	if err := printFindings(o.out, format, stored, none, o.now()); err != nil {
 		return &exitError{exitIncomplete, fmt.Errorf("print findings: %w", err)}
 	}
+	return unshown(newer, bare)
+}
+
+// unshown says which findings are there and not shown.
+func unshown(newer []string, bare int) error {
+	var errs []error
 	if len(newer) > 0 {
-		return &exitError{exitIncomplete, errors.New("a newer audit wrote these findings, which are not shown: " + strings.Join(newer, ", "))}
+		errs = append(errs, errors.New("a newer audit wrote these findings, which are not shown: "+strings.Join(newer, ", ")))
+	}
+	if bare > 0 {
+		errs = append(errs, fmt.Errorf("findings without a status, which are not shown: %d; whoever created them was cut off, or may not write findings/status", bare))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &exitError{exitIncomplete, err}
 	}
 	return nil
 }
