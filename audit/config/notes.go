@@ -13,11 +13,10 @@ func (c *Config) Notes(now time.Time) []string {
 	for _, e := range c.Expired(now) {
 		notes = append(notes, e.Error())
 	}
-	channels := c.Slack.ChannelFrom.NamespaceAnnotation != "" // that need the token
+	channels := c.Channels()
 	places := channels
 	for i := range c.Owners.Teams {
-		slack := c.Owners.Teams[i].Slack
-		places, channels = places || slack.Told(), channels || slack.Channel != ""
+		places = places || c.Owners.Teams[i].Slack.Told()
 	}
 	fallback := c.Owners.Team(c.Owners.Fallback)
 	switch {

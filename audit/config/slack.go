@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,12 @@ type Slack struct {
 	RemindAfter Duration `yaml:"remindAfter"`
 	// ChannelFrom lets Namespaces name the channel of their owner.
 	ChannelFrom ChannelFrom `yaml:"channelFrom"`
+}
+
+// Channels reports whether owners are told in channels, which takes the bot token.
+func (c *Config) Channels() bool {
+	return c.Slack.ChannelFrom.NamespaceAnnotation != "" ||
+		slices.ContainsFunc(c.Owners.Teams, func(t Team) bool { return t.Slack.Channel != "" })
 }
 
 // ChannelFrom lets an annotation of a Namespace name the channel in which its

@@ -74,12 +74,33 @@ func (o *findingsOptions) run(ctx context.Context) error {
 	if err != nil {
 		return &exitError{exitIncomplete, err}
 	}
-	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Bare || !o.wants(&s) })
-	if err := printFindings(o.out, format, stored, o.now()); err != nil {
+	all := len(stored)
+	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Bare })
+	bare := all - len(stored)
+	// An API server lists nothing in a namespace that is not there as well: the name
+	// shows that it was mistyped.
+	none := "no findings in namespace " + o.namespace
+	if len(stored) > 0 {
+		none = fmt.Sprintf("none of the findings in namespace %s, of which there are %d", o.namespace, len(stored))
+	}
+	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return !o.wants(&s) })
+	if err := printFindings(o.out, format, stored, none, o.now()); err != nil {
 		return &exitError{exitIncomplete, fmt.Errorf("print findings: %w", err)}
 	}
+	return unshown(newer, bare)
+}
+
+// unshown says which findings are there and not shown.
+func unshown(newer []string, bare int) error {
+	var errs []error
 	if len(newer) > 0 {
-		return &exitError{exitIncomplete, errors.New("a newer audit wrote these findings, which are not shown: " + strings.Join(newer, ", "))}
+		errs = append(errs, errors.New("a newer audit wrote these findings, which are not shown: "+strings.Join(newer, ", ")))
+	}
+	if bare > 0 {
+		errs = append(errs, fmt.Errorf("findings without a status, which are not shown: %d; whoever created them was cut off, or may not write findings/status", bare))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &exitError{exitIncomplete, err}
 	}
 	return nil
 }
@@ -92,8 +113,8 @@ func (o *findingsOptions) wants(s *audit.Stored) bool {
 }
 
 // printFindings prints findings as a table for people, or as the list that a
-// report has of them.
-func printFindings(w io.Writer, format report.Format, stored []audit.Stored, now time.Time) error {
+// report has of them. Where there are none a table says so in the words given.
+func printFindings(w io.Writer, format report.Format, stored []audit.Stored, none string, now time.Time) error {
 	if format == report.JSON || format == report.YAML {
 		records := make([]audit.Record, len(stored))
 		for i := range stored {
@@ -102,7 +123,7 @@ func printFindings(w io.Writer, format report.Format, stored []audit.Stored, now
 		return report.WriteRecords(w, format, records)
 	}
 	if len(stored) == 0 {
-		_, err := fmt.Fprintln(w, "no findings")
+		_, err := fmt.Fprintln(w, none)
 		return err
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -117,11 +138,11 @@ func printFindings(w io.Writer, format report.Format, stored []audit.Stored, now
 			s.Rule, s.Subject.String(), strings.Join(s.Owners, ", "), s.Severity.String(), string(s.State),
 			rules.Age(now.Sub(s.FirstSeen)),
 		}
-		if format == report.Wide {
-			row = append(row, s.Message)
-		}
 		for j := range row {
-			row[j] = report.Safe(row[j])
+			row[j] = report.Cell(row[j])
+		}
+		if format == report.Wide {
+			row = append(row, report.Safe(s.Message)) // the last column, which widens no other row
 		}
 		fmt.Fprintln(tab, strings.Join(row, "\t"))
 	}

@@ -32,11 +32,14 @@ type outcome struct {
 }
 
 // execute runs the program in this process, with nothing on its standard input.
-func execute(args ...string) outcome {
+func execute(args ...string) outcome { return executeWith(nil, args...) }
+
+// executeWith is execute with an environment.
+func executeWith(environment map[string]string, args ...string) outcome {
 	var out, errs bytes.Buffer
 	code := run(command{
 		args: args, in: strings.NewReader(""), out: &out, err: &errs,
-		getenv: func(string) string { return "" }, now: func() time.Time { return today },
+		getenv: func(key string) string { return environment[key] }, now: func() time.Time { return today },
 	})
 	return outcome{code, out.String(), errs.String()}
 }

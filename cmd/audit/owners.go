@@ -88,6 +88,9 @@ func (o *sweepOptions) printOwners(ctx context.Context) error {
 		}
 		places[i] = o.placeOf(n)
 	}
+	if len(owners) == 0 && incomplete != nil {
+		return &exitError{exitIncomplete, incomplete} // "no namespaces" is more than is known
+	}
 	if err := writeOwners(o.out, o.format, o.config.Cluster, owners, places); err != nil {
 		return &exitError{exitIncomplete, fmt.Errorf("print owners: %w", err)}
 	}

@@ -32,7 +32,7 @@ func writeOwners(w io.Writer, format report.Format, cluster string, owners []aud
 			row = append(row, sharedCell(o), channelCell(o))
 		}
 		for j := range row {
-			row[j] = report.Safe(row[j])
+			row[j] = report.Cell(row[j])
 		}
 		fmt.Fprintln(tab, strings.Join(row, "\t"))
 	}

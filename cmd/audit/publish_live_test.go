@@ -163,6 +163,36 @@ func TestFindingsAreListedByOwnerAndByKubectl(t *testing.T) {
 	if !strings.HasPrefix(table.stdout, "RULE ") || strings.Count(table.stdout, "\n") != len(mine)+1 {
 		t.Errorf("the table of growth:\n%s", table.stdout)
 	}
+	// A namespace that is not there must not look like one in which all is mended.
+	for asked, want := range map[string]string{
+		"--findings-namespace=adit": "no findings in namespace adit\n",
+		"--owner=grwth":             "none of the findings in namespace audit, of which there are ",
+	} {
+		if got := execute("findings", "--kubeconfig", c.Kubeconfig(kubetest.Admin), asked); !strings.HasPrefix(got.stdout, want) {
+			t.Errorf("findings %s: %s%s", asked, got.stdout, got.stderr)
+		}
+	}
+}
+
+// TestFindingsWithoutAStatusAreNotKeptQuiet: they are created first and completed by a
+// second write, which may be forbidden. A list without them is no list of all.
+func TestFindingsWithoutAStatusAreNotKeptQuiet(t *testing.T) {
+	c, args := publishing(t)
+	sweep(t, 0, args...)
+	list := []string{"findings", "--kubeconfig", c.Kubeconfig(kubetest.Guest)}
+	if got := execute(list...); got.code != 0 || got.stderr != "" {
+		t.Fatalf("exit %d: %s", got.code, got.stderr)
+	}
+	name := strings.Fields(kubectl(t, c, "get", "fnd", "-n", "audit", "-o", "name"))[0]
+	kubectl(t, c, "patch", name, "-n", "audit", "--subresource=status", "--type=merge", "-p", `{"status":null}`)
+	got := execute(list...)
+	if got.code != exitIncomplete || !strings.HasPrefix(got.stderr, "audit: findings without a status, which are not shown: 1; ") {
+		t.Errorf("exit %d: %s", got.code, got.stderr)
+	}
+	sweep(t, 0, args...)
+	if got := execute(list...); got.code != 0 || got.stderr != "" {
+		t.Errorf("after the next sweep: exit %d: %s", got.code, got.stderr)
+	}
 }
 
 // ruleOf returns the place of the rule of the read-only role that is about a

@@ -24,8 +24,15 @@ const slackToken = "AUDIT_SLACK_TOKEN"
 // them again for every message, for they are rotated.
 func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.Teller, error) {
 	senders, err := o.senders()
-	if err != nil || len(senders) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	if o.config.Channels() && !o.hasBot() {
+		// Else a token that was forgotten looks as if all owners had been told.
+		fmt.Fprintf(o.err, "audit: note: nobody is told in a channel of Slack: slack.tokenFile is not given, and %s is not set\n", slackToken)
+	}
+	if len(senders) == 0 {
+		return nil, nil
 	}
 	host, _ := os.Hostname() // a name for people; the random part tells apart
 	deliverer := notify.Deliverer{
@@ -45,7 +52,7 @@ func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.
 // senders returns those that the config has something for, by name.
 func (o *sweepOptions) senders() ([]notify.Sender, error) {
 	var senders []notify.Sender
-	if o.config.Slack.TokenFile != "" || o.getenv(slackToken) != "" {
+	if o.hasBot() {
 		if _, err := o.botToken(); err != nil {
 			return nil, err
 		}
@@ -74,6 +81,11 @@ func (o *sweepOptions) senders() ([]notify.Sender, error) {
 		senders = append(senders, sender)
 	}
 	return senders, nil
+}
+
+// hasBot reports whether there is a token, or a file that must hold one.
+func (o *sweepOptions) hasBot() bool {
+	return o.config.Slack.TokenFile != "" || o.getenv(slackToken) != ""
 }
 
 // botToken reads the token that Slack knows the program by.
