@@ -20,6 +20,10 @@ type validator struct {
 func validate(c *Config, set []*rules.Rule, d *decoder) {
 	v := validator{c, set, d}
 	v.plain("", "cluster", c.Cluster)
+	// It is a part of a path at the Pushgateway, where these lead elsewhere.
+	if c.Cluster == "." || c.Cluster == ".." {
+		v.add("", "cluster", "%s is no name of a cluster", shown(c.Cluster))
+	}
 	v.owners()
 	v.rules()
 	for i := range c.Exceptions {
