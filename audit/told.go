@@ -95,7 +95,7 @@ func (m Told) Knows() bool {
 // finding that is carried over is as old as what they were told already.
 func (r Reconciliation) owe(t *Transition) {
 	rec := &t.Record
-	if r.Tell == nil || t.Delete || t.Why == CarriedOver || t.Why == Kept || rec.State == Pending {
+	if r.Tell == nil || t.Delete || t.Why == CarriedOver || rec.State == Pending {
 		return
 	}
 	was := rec.Told

@@ -63,6 +63,8 @@ func TestWhatOwnersAreToBeTold(t *testing.T) {
 		{name: "a return before the end was told is told as one", stored: record(audit.Resolved, marked(mark(resolved, opened))), ev: ran(shop()), want: []audit.Told{mark(reopened, opened)}},
 		{name: "a return of which nothing was ever told is new to the owner", stored: record(audit.Resolved, marked(mark(resolved, ""))), ev: ran(shop()), want: []audit.Told{mark(opened, "")}},
 		{name: "one that is resolved still has its end to tell", stored: record(audit.Resolved, marked(mark(resolved, opened))), ev: ran(), want: []audit.Told{mark(resolved, opened)}, quiet: true},
+		{name: "one that was mended while nobody was to be told is told once somebody is", stored: record(audit.Resolved, marked(mark("", opened))), ev: ran(), want: []audit.Told{mark(resolved, opened)}},
+		{name: "one whose end was told is quiet", stored: record(audit.Resolved, marked(mark("", resolved))), ev: ran(), want: []audit.Told{mark("", resolved)}, quiet: true},
 		{name: "a new owner is told, and the other one not again", stored: record(audit.Open, marked(mark("", opened))), ev: ran(shared), want: []audit.Told{mark("", opened), teamB(opened, "")}},
 		{name: "who is no owner any more is told so", stored: record(audit.Open, marked(mark("", opened))), ev: ran(left), want: []audit.Told{mark(released, opened), teamB(opened, "")}},
 		{name: "who is no owner any more and never knew is forgotten", stored: record(audit.Open, marked(mark(opened, ""))), ev: ran(left), want: []audit.Told{teamB(opened, "")}},
