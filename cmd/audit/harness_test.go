@@ -100,10 +100,13 @@ func decode(t *testing.T, text string) *report.Report {
 }
 
 // buildAudit builds the program as users get it and returns its path.
-func buildAudit(t *testing.T) string {
+func buildAudit(t *testing.T) string { return buildAt(t, ".") }
+
+// buildAt builds the command of a folder, and returns its path.
+func buildAt(t *testing.T, folder string) string {
 	t.Helper()
-	path := t.TempDir() + "/audit"
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput()
+	path := t.TempDir() + "/command"
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, folder).CombinedOutput()
 	if err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

@@ -2,7 +2,9 @@
 
 // Command launch runs a program and prints what it took, as JSON:
 //
-//	launch COMMAND [ARG...]
+//	launch [-to FILE] COMMAND [ARG...]
+//
+// With a file for that, the standard input and output are the program's.
 //
 // It is a program of its own, since the kernel counts to the peak memory of a
 // process what its parent had when it was started, and this one has little.
@@ -12,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -27,22 +30,37 @@ type cost struct {
 }
 
 func main() {
-	c, err := run(os.Args[1:])
-	if err == nil {
-		err = json.NewEncoder(os.Stdout).Encode(c)
-	}
-	if err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "launch:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) (cost, error) {
+func run(args []string) error {
+	if len(args) > 2 && args[0] == "-to" {
+		c, err := launch(args[2:], os.Stdin, os.Stdout)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(args[1], data, 0o600)
+	}
+	c, err := launch(args, nil, nil)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(c)
+}
+
+func launch(args []string, in io.Reader, out io.Writer) (cost, error) {
 	if len(args) == 0 {
 		return cost{}, errors.New("no command is given")
 	}
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Stderr = os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, os.Stderr
 	began := time.Now()
 	err := cmd.Run()
 	wall := time.Since(began)
