@@ -1,6 +1,10 @@
 package audit
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Delivery is what became of one digest.
 type Delivery struct {
@@ -21,6 +25,12 @@ const (
 	Refused DeliveryResult = "refused" // for good: the config, or the receiver, must change
 	Held    DeliveryResult = "held"    // until the owner's quiet hours are over
 )
+
+// CompareDeliveries orders deliveries by sender, owner, result and reason.
+func CompareDeliveries(a, b Delivery) int {
+	return cmp.Or(strings.Compare(a.Sender, b.Sender), strings.Compare(a.Owner, b.Owner),
+		cmp.Compare(a.Result, b.Result), strings.Compare(a.Reason, b.Reason))
+}
 
 // Undelivered returns the deliveries that failed or were refused.
 func Undelivered(all []Delivery) []Delivery {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -71,12 +70,8 @@ func (d *Deliverer) Deliver(ctx context.Context, stored []audit.Stored) []audit.
 		})
 	}
 	wait.Wait()
-	slices.SortFunc(out, compareDeliveries)
+	slices.SortFunc(out, audit.CompareDeliveries)
 	return out
-}
-
-func compareDeliveries(a, b audit.Delivery) int {
-	return strings.Compare(a.Sender+"\x00"+a.Owner+"\x00"+string(a.Result)+a.Reason, b.Sender+"\x00"+b.Owner+"\x00"+string(b.Result)+b.Reason)
 }
 
 func (d *Deliverer) sender(name string) Sender {

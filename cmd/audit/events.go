@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
@@ -24,9 +22,7 @@ func (o *sweepOptions) recordEvents(ctx context.Context, p *audit.Publisher, res
 		done = []audit.Delivery{{Sender: "events", Result: audit.Failed, Reason: err.Error()}}
 	}
 	published.Deliveries = append(published.Deliveries, done...)
-	slices.SortStableFunc(published.Deliveries, func(a, b audit.Delivery) int {
-		return cmp.Or(strings.Compare(a.Sender, b.Sender), strings.Compare(a.Owner, b.Owner), cmp.Compare(a.Result, b.Result))
-	})
+	slices.SortFunc(published.Deliveries, audit.CompareDeliveries)
 	res.Deliveries = published.Deliveries
 }
 

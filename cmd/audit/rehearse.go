@@ -9,13 +9,11 @@ import (
 
 // rehearsal tells nobody: it leaves in the result what would be sent.
 type rehearsal struct {
-	notify.Deliverer
+	telling
 	res *audit.Result
 }
 
-func (r *rehearsal) Senders(rule, owner string) []string { return r.Routes.Senders(rule, owner) }
-
-func (r *rehearsal) Deliver(_ context.Context, stored []audit.Stored) []audit.Delivery {
+func (r rehearsal) Deliver(_ context.Context, stored []audit.Stored) []audit.Delivery {
 	for _, p := range r.Preview(stored) {
 		for _, m := range p.Messages {
 			r.res.Messages = append(r.res.Messages, audit.Message{

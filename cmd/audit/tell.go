@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -43,9 +42,9 @@ func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.
 		d := deliverer
 		d.Routes = o.router(res, senders).Routes()
 		if o.publishing.dryRun {
-			return &rehearsal{d, res}
+			return rehearsal{telling{&d}, res}
 		}
-		return telling{d}
+		return telling{&d}
 	}, nil
 }
 
@@ -128,13 +127,9 @@ func (o *sweepOptions) router(res *audit.Result, senders []notify.Sender) *notif
 }
 
 // telling is a notify.Deliverer as audit knows it.
-type telling struct{ notify.Deliverer }
+type telling struct{ *notify.Deliverer }
 
 func (t telling) Senders(rule, owner string) []string { return t.Routes.Senders(rule, owner) }
-
-func (t telling) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
-	return t.Deliverer.Deliver(ctx, stored)
-}
 
 // untold says what owners were not told, and why.
 func untold(all []audit.Delivery) []string {
