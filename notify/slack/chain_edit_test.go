@@ -92,8 +92,8 @@ C000X > Details of 1 finding
 	})
 }
 
-// Report-only, switched on and off again: what opened meanwhile is told then, what
-// ended is not, and nothing comes twice.
+// Report-only, switched on and off again: what opened meanwhile is told then, and so
+// is the end of what the team knew as open. Nothing comes twice.
 func TestReportOnlyOnAndOff(t *testing.T) {
 	ws, cfg := teams(1)
 	link(t, ws, cfg, func(_ *testing.T, c *chain) {
@@ -116,6 +116,7 @@ func TestReportOnlyOnAndOff(t *testing.T) {
 		c.shows(`
 C000X 2 findings on ` + "`prod-eu-1`: `ends (Ingress)`" + ` and others
 C000X > Details of 2 findings
+C000X > 1 finding resolved on ` + "`prod-eu-1`: `ends (Ingress)`" + `
 C000X > 1 finding still open on ` + "`prod-eu-1`: `kept (Ingress)`" + `
 C000X > 1 finding resolved on ` + "`prod-eu-1`: `kept (Ingress)`" + `
 C000X 1 new finding on ` + "`prod-eu-1`: `fresh (Ingress)`" + `

@@ -132,7 +132,9 @@ func TestNoFaultShowsTheSecret(t *testing.T) {
 				slog.New(slog.NewJSONHandler(&log, nil)).Error("failed", "err", err, "sender", s)
 				sent := ""
 				if f.wire != nil {
+					f.wire.mu.Lock()
 					sent = f.wire.got.String()
+					f.wire.mu.Unlock()
 				}
 				for where, text := range map[string]string{
 					"the error": fmt.Sprintf("%v %+v %#v %q", err, err, err, err), "the log": log.String(),
