@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Slack says how to talk to Slack. Whom to talk to stands with each team.
@@ -38,19 +40,24 @@ type ChannelFrom struct {
 	Allow []ChannelGlob `yaml:"allow"`
 }
 
-var (
-	// channelName is what Slack takes for the name of a channel, which knows no
-	// capitals.
-	channelName = regexp.MustCompile(`^[\p{Ll}\p{Lo}\p{Lm}\p{M}\p{Nd}_-]{1,80}$`)
-	idLetters   = regexp.MustCompile(`^[A-Z0-9]+$`)
-)
+var idLetters = regexp.MustCompile(`^[A-Z0-9]+$`)
+
+// isChannelName reports whether Slack takes a text for the name of a channel, which
+// knows no capitals and has up to 80 characters. As a regular expression, with these
+// classes eighty times over, it took every start 18 ms and 5 MB.
+func isChannelName(s string) bool {
+	n := utf8.RuneCountInString(s)
+	return n >= 1 && n <= 80 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && r != '-' && !unicode.In(r, unicode.Ll, unicode.Lo, unicode.Lm, unicode.M, unicode.Nd)
+	})
+}
 
 // Channel returns the channel that the value of the annotation names, and
 // whether it may be used. The channel is an ID or a name without the # before
 // it. One that may not be used is any text, and is to be shown to people at most.
 func (c ChannelFrom) Channel(value string) (channel string, allowed bool) {
 	channel = strings.TrimPrefix(strings.TrimSpace(value), "#")
-	if !channelID.MatchString(channel) && !channelName.MatchString(channel) {
+	if !channelID.MatchString(channel) && !isChannelName(channel) {
 		return channel, false
 	}
 	for _, glob := range c.Allow {
@@ -92,5 +99,5 @@ func (g ChannelGlob) Match(channel string) bool { return Glob(g).Match(channel) 
 // all of it in an ID.
 func couldBeChannel(glob string) bool {
 	literal := strings.NewReplacer("*", "", "?", "").Replace(glob)
-	return literal == "" || idLetters.MatchString(literal) || channelName.MatchString(literal)
+	return literal == "" || idLetters.MatchString(literal) || isChannelName(literal)
 }

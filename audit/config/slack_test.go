@@ -31,6 +31,8 @@ func TestChannelFrom(t *testing.T) {
 		{"nor is a line break", "team-a\nteam-b", all, "team-a\nteam-b", false},
 		{"nor is nothing", "", all, "", false},
 		{"nor is a name longer than Slack has", strings.Repeat("a", 81), all, strings.Repeat("a", 81), false},
+		{"a name as long as Slack has is one, whatever its letters take", strings.Repeat("é", 80), all, strings.Repeat("é", 80), true},
+		{"nor is what is no text", "team\xff", all, "team\xff", false},
 		{"every name can be allowed", "全社", all, "全社", true},
 		{"and every ID", "G01", all, "G01", true},
 		{"without anything allowed nothing is", "team-a", config.ChannelFrom{}, "team-a", false},
