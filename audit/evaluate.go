@@ -2,8 +2,6 @@ package audit
 
 import (
 	"cmp"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -58,9 +56,9 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 func EvaluateAfter(p *Previous, snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now time.Time) Evaluation {
 	e := &evaluator{previous: p, config: c, now: now, owners: newOwners(c, snap), uses: make([]ExceptionUse, len(c.Exceptions))}
 	var ev Evaluation
-	for _, rule := range set {
-		outcome, result := e.run(rule, snap)
-		ev.Rules = append(ev.Rules, outcome)
+	for i, j := range e.runAll(set, snap) {
+		rule, result := set[i], j.result
+		ev.Rules = append(ev.Rules, j.outcome)
 		for _, v := range result.Violations {
 			if f := e.finding(rule, v); e.excepted(f) {
 				ev.Excepted = append(ev.Excepted, f)
@@ -98,59 +96,6 @@ type evaluator struct {
 	now      time.Time
 	owners   *owners
 	uses     []ExceptionUse
-}
-
-// run lets one rule judge, unless something it needs is not known.
-func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outcome, result rules.Result) {
-	outcome = Outcome{Rule: rule.Name, Status: Ran}
-	var unread []string
-	for _, kind := range rule.Needs {
-		for _, read := range snap.Unknown(kind) {
-			unread = append(unread, fmt.Sprintf("%s %s", read.Kind, read.Status))
-		}
-	}
-	if len(unread) > 0 {
-		outcome.Status, outcome.Reason = Skipped, strings.Join(unread, ", ")
-		return outcome, rules.Result{}
-	}
-	// A rule that panics must not take the others with it, and must not look
-	// like one that found nothing.
-	defer func() {
-		if p := recover(); p != nil {
-			outcome.Status, outcome.Reason = Broken, fmt.Sprintf("panic: %v at %s", p, panicSite(debug.Stack()))
-			result = rules.Result{}
-		}
-	}()
-	settings := e.config.Settings(rule)
-	result, err := rule.Run(rules.Input{
-		View:       snap.View(slices.Concat(rule.Needs, rule.Uses)...),
-		Owner:      e.owners.of,
-		Directions: settings.Directions,
-		Exempt:     settings.Exempt,
-		Before:     e.previous.before,
-	})
-	if err != nil {
-		outcome.Status, outcome.Reason = Broken, err.Error()
-		return outcome, rules.Result{}
-	}
-	return outcome, result
-}
-
-// panicSite returns the innermost line of our own in a stack, which is what a
-// bug report needs first.
-func panicSite(stack []byte) string {
-	lines := strings.Split(string(stack), "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "panic(") {
-			for _, l := range lines[i+2:] {
-				if site := strings.TrimSpace(l); strings.Contains(site, ".go:") && strings.Contains(site, "/rules/") {
-					site, _, _ = strings.Cut(site, " ")
-					return site[strings.LastIndex(site, "/rules/")+1:]
-				}
-			}
-		}
-	}
-	return "an unknown place"
 }
 
 func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
@@ -14,10 +15,12 @@ const sharedLabel = "eventuallytrue.dev/shared"
 
 // owners says who owns an object, in the order of the registry, the owner key
 // on the Namespace, the owner key on the object. It remembers what the first
-// two say of each namespace.
+// two say of each namespace, and may be asked by several rules at once.
 type owners struct {
 	config *config.Config
 	snap   *snapshot.Snapshot
+
+	mu     sync.Mutex
 	byName map[string]namespaceOwner
 }
 
@@ -71,6 +74,8 @@ func clusterWide(m *snapshot.Meta) rules.Owner {
 // namespace returns who owns a namespace. It need not be in the snapshot: the
 // registry goes by its name.
 func (o *owners) namespace(name string) namespaceOwner {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if known, ok := o.byName[name]; ok {
 		return known
 	}

@@ -12,7 +12,7 @@ import (
 type claim struct {
 	host   string // normal; a catch-all has the name of its proxy instead
 	object *snapshot.Meta
-	owner  Owner
+	owner  *Owner // of the object; claims in one place mostly share it
 	// how says which fields claim it, in the order of the object.
 	how []snapshot.HostSource
 	// class is the class of an Ingress, for people.
@@ -31,6 +31,16 @@ type claim struct {
 // claims are all claims of a cluster by host pattern.
 type claims struct {
 	byHost map[string][]*claim
+	last   *Owner // of the claim made last
+}
+
+// shared returns an owner for several claims. There are as many claims as hosts, and
+// objects come by namespace.
+func (c *claims) shared(owner Owner) *Owner {
+	if c.last == nil || *c.last != owner {
+		c.last = &owner
+	}
+	return c.last
 }
 
 // add records a claim of an Ingress.
@@ -74,7 +84,7 @@ func (c *claims) of(host string, object *snapshot.Meta, owner Owner, how snapsho
 		}
 		return last
 	}
-	made := &claim{host: host, object: object, owner: owner, how: []snapshot.HostSource{how}}
+	made := &claim{host: host, object: object, owner: c.shared(owner), how: []snapshot.HostSource{how}}
 	c.byHost[host] = append(list, made)
 	return made
 }
@@ -95,14 +105,14 @@ func isCatchAll(host string) bool { return strings.HasPrefix(host, "* (") }
 
 // contested reports whether at least two owners are among the claims.
 func contested(list []*claim) bool {
-	return slices.ContainsFunc(list, func(c *claim) bool { return !c.owner.Is(list[0].owner) })
+	return slices.ContainsFunc(list, func(c *claim) bool { return !c.owner.Is(*list[0].owner) })
 }
 
 // claimants returns the objects of the claims, oldest first.
 func claimants(list []*claim) []Object {
 	objects := make([]Object, len(list))
 	for i, c := range list {
-		objects[i] = objectOf(c.object, c.owner, string(c.how[0]), c.detail())
+		objects[i] = objectOf(c.object, *c.owner, string(c.how[0]), c.detail())
 	}
 	slices.SortStableFunc(objects, CompareObjects)
 	return objects
@@ -171,7 +181,7 @@ func CompareObjects(a, b Object) int {
 func owners(list []*claim) []Owner {
 	out := make([]Owner, len(list))
 	for i, c := range list {
-		out[i] = c.owner
+		out[i] = *c.owner
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ plugin; that it exists proves no more than that it was asked for.`,
 
 func runDefaultDenyPresent(in Input) (Result, error) {
 	var res Result
-	for _, n := range judgeNamespaces(in.View) {
+	for n := range judgeNamespaces(in.View) {
 		exempt := in.Exempt(n.meta.Name)
 		res.Isolation = append(res.Isolation, n.row(exempt))
 		for _, d := range snapshot.Directions() {
@@ -72,8 +73,9 @@ func runDefaultDenyPresent(in Input) (Result, error) {
 }
 
 // judgeNamespaces judges every namespace that there is, or that an object is in,
-// sorted by name.
-func judgeNamespaces(v *snapshot.View) []*namespaceDenial {
+// sorted by name, and yields what is known of one after the other: of all of them at
+// once it is more than what was read of them.
+func judgeNamespaces(v *snapshot.View) iter.Seq[*namespaceDenial] {
 	workloads := liveWorkloads(v)
 	policies := newPolicyIndex(v)
 	off := unenforced(v)
@@ -97,22 +99,24 @@ func judgeNamespaces(v *snapshot.View) []*namespaceDenial {
 	for u := range v.Unmodelled() {
 		unmodelled[u.Namespace] = append(unmodelled[u.Namespace], string(u.Kind))
 	}
-	var out []*namespaceDenial
-	for _, name := range slices.Sorted(maps.Keys(metas)) {
-		var labels snapshot.Labels
-		terminating := false
-		if ns := v.Namespace(name); ns != nil {
-			labels, terminating = ns.Labels, ns.Terminating
+	return func(yield func(*namespaceDenial) bool) {
+		for _, name := range slices.Sorted(maps.Keys(metas)) {
+			var labels snapshot.Labels
+			terminating := false
+			if ns := v.Namespace(name); ns != nil {
+				labels, terminating = ns.Labels, ns.Terminating
+			}
+			n := judgeNamespace(metas[name], off, policies.in(name, labels), workloads[name])
+			n.terminating = terminating
+			// Some may be about any namespace.
+			n.unmodelled = slices.Concat(unmodelled[""], unmodelled[name])
+			slices.Sort(n.unmodelled)
+			n.unmodelled = slices.Compact(n.unmodelled)
+			if !yield(n) {
+				return
+			}
 		}
-		n := judgeNamespace(metas[name], off, policies.in(name, labels), workloads[name])
-		n.terminating = terminating
-		// Some may be about any namespace.
-		n.unmodelled = slices.Concat(unmodelled[""], unmodelled[name])
-		slices.Sort(n.unmodelled)
-		n.unmodelled = slices.Compact(n.unmodelled)
-		out = append(out, n)
 	}
-	return out
 }
 
 // unenforced returns what switches the enforcement of policies off, or nil.

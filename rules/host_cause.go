@@ -56,7 +56,7 @@ func lateEdit(edited, other *claim, g *gates) string {
 func beginning(list []*claim) (first, second *claim) {
 	sorted := oldestFirst(list)
 	for _, c := range sorted[1:] {
-		if !c.owner.Is(sorted[0].owner) {
+		if !c.owner.Is(*sorted[0].owner) {
 			return sorted[0], c
 		}
 	}

@@ -45,7 +45,7 @@ func unlisted(more bool) string {
 func oldestFirst(list []*claim) []*claim {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b *claim) int {
-		return CompareObjects(objectOf(a.object, a.owner, "", ""), objectOf(b.object, b.owner, "", ""))
+		return CompareObjects(objectOf(a.object, *a.owner, "", ""), objectOf(b.object, *b.owner, "", ""))
 	})
 	return sorted
 }
@@ -129,7 +129,7 @@ func (b *wildcardBook) of(host string, deep bool) *ownerRuns {
 		runs = &ownerRuns{claims: list, next: make([]int, len(list)), foreign: map[soleOwner]*listing{}}
 		for i := len(list) - 1; i >= 0; i-- {
 			runs.next[i] = i + 1
-			if i+1 < len(list) && list[i+1].owner.Is(list[i].owner) {
+			if i+1 < len(list) && list[i+1].owner.Is(*list[i].owner) {
 				runs.next[i] = runs.next[i+1]
 			}
 		}

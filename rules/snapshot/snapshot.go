@@ -72,9 +72,12 @@ func (s *Snapshot) NamespaceNames() []string {
 }
 
 func note[F any](names map[string]bool, facts []F, meta func(*F) *Meta) {
+	last := ""
 	for i := range facts {
-		if ns := meta(&facts[i]).Namespace; ns != "" {
+		// They are sorted by namespace.
+		if ns := meta(&facts[i]).Namespace; ns != last {
 			names[ns] = true
+			last = ns
 		}
 	}
 }
