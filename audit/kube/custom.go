@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,41 +16,53 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// raw makes a fetch of a kind that custom resources serve. Its objects stay the
-// JSON that the server sent until they become facts.
-func raw(client rest.Interface, kind snapshot.Kind, version string, take func(json.RawMessage, *snapshot.Facts) error) fetch {
-	return func(ctx context.Context, opts metav1.ListOptions) (page, error) {
-		request := get(client, kind, version).Resource(kind.Resource()).
-			Param("limit", strconv.FormatInt(opts.Limit, 10))
-		if opts.Continue != "" {
-			request = request.Param("continue", opts.Continue)
-		}
-		if opts.FieldSelector != "" {
-			request = request.Param("fieldSelector", opts.FieldSelector)
-		}
-		body, err := answer(ctx, request)
-		if err != nil {
-			return page{}, err
-		}
-		var list struct {
-			Metadata metav1.ListMeta   `json:"metadata"`
-			Items    []json.RawMessage `json:"items"`
-		}
-		if err := json.Unmarshal(body, &list); err != nil {
-			return page{}, fmt.Errorf("decode list: %w", err)
-		}
-		if list.Metadata.ResourceVersion == "" {
-			return page{}, errNoList
-		}
-		return page{items: len(list.Items), next: list.Metadata.Continue, take: func(into *snapshot.Facts) error {
-			for _, item := range list.Items {
-				if err := take(item, into); err != nil {
-					return &objectError{err}
-				}
-			}
-			return nil
-		}}, nil
+// raw lists a kind that custom resources serve. Its objects stay the JSON that the
+// server sent until they become facts.
+func raw(client rest.Interface, kind snapshot.Kind, version string, take func(json.RawMessage, *snapshot.Facts) error) list {
+	request := func(opts metav1.ListOptions) *rest.Request {
+		return paged(get(client, kind, version).Resource(kind.Resource()), opts)
 	}
+	return list{request, func(body *bufio.Reader, p *page) error {
+		items, err := jsonItems[json.RawMessage](body, p)
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			if err := take(item, p.facts); err != nil {
+				return &objectError{err}
+			}
+		}
+		return nil
+	}}
+}
+
+// paged asks for a page of what is listed as JSON.
+func paged(request *rest.Request, opts metav1.ListOptions) *rest.Request {
+	request = request.Param("limit", strconv.FormatInt(opts.Limit, 10))
+	if opts.Continue != "" {
+		request = request.Param("continue", opts.Continue)
+	}
+	if opts.FieldSelector != "" {
+		request = request.Param("fieldSelector", opts.FieldSelector)
+	}
+	return request
+}
+
+// jsonItems reads the objects of a page that is JSON.
+func jsonItems[O any](body *bufio.Reader, p *page) ([]O, error) {
+	text, err := p.whole(body)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Metadata metav1.ListMeta `json:"metadata"`
+		Items    []O             `json:"items"`
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("decode list: %w", err)
+	}
+	p.items = len(list.Items)
+	return list.Items, p.head(list.Metadata.ResourceVersion, list.Metadata.Continue, int64(len(text)))
 }
 
 // readCustom reads a custom kind in the version that is served.

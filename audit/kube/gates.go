@@ -9,7 +9,7 @@ import (
 
 // openWebhooks opens a kind of which each object is several facts. Of it and the
 // kinds below there are few, and they are decoded whole.
-func openWebhooks(s *Source, in *ingest.Ingester) fetch {
+func openWebhooks(s *Source, in *ingest.Ingester) list {
 	type (
 		object = admissionv1.ValidatingWebhookConfiguration
 		list   = admissionv1.ValidatingWebhookConfigurationList
@@ -18,10 +18,10 @@ func openWebhooks(s *Source, in *ingest.Ingester) fetch {
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingWebhooks,
 		items: func(l *list) []object { return l.Items },
 		facts: sink[object]{add: func(f *snapshot.Facts, o *object) { f.Gates = append(f.Gates, in.Webhooks(o)...) }},
-	}.fetch()
+	}.list()
 }
 
-func openAdmissionPolicies(s *Source, in *ingest.Ingester) fetch {
+func openAdmissionPolicies(s *Source, in *ingest.Ingester) list {
 	type (
 		object = admissionv1.ValidatingAdmissionPolicy
 		list   = admissionv1.ValidatingAdmissionPolicyList
@@ -30,10 +30,10 @@ func openAdmissionPolicies(s *Source, in *ingest.Ingester) fetch {
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingPolicies,
 		items: func(l *list) []object { return l.Items },
 		facts: one(in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.Gate { return &f.Gates }),
-	}.fetch()
+	}.list()
 }
 
-func openAdmissionBindings(s *Source, in *ingest.Ingester) fetch {
+func openAdmissionBindings(s *Source, in *ingest.Ingester) list {
 	type (
 		object = admissionv1.ValidatingAdmissionPolicyBinding
 		list   = admissionv1.ValidatingAdmissionPolicyBindingList
@@ -42,5 +42,5 @@ func openAdmissionBindings(s *Source, in *ingest.Ingester) fetch {
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingBindings,
 		items: func(l *list) []object { return l.Items },
 		facts: one(in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.GateBinding { return &f.GateBindings }),
-	}.fetch()
+	}.list()
 }

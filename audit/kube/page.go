@@ -1,8 +1,8 @@
 package kube
 
 import (
+	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 
@@ -13,19 +13,52 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// fetch asks for one page.
-type fetch func(ctx context.Context, opts metav1.ListOptions) (page, error)
+// list says how a kind is listed, page by page.
+type list struct {
+	// request makes the request for a page.
+	request func(metav1.ListOptions) *rest.Request
+	// read reads the answer to one and adds the facts of its objects to those there
+	// are. After an error none of what it added counts.
+	read func(*bufio.Reader, *page) error
+}
 
-// page is one page of a list, of which it is only known where the next begins.
+// page is one page of a list while it is read.
 type page struct {
+	opts  metav1.ListOptions // with which it was asked for
+	facts *snapshot.Facts
 	items int
 	next  string // the token of the next page, empty after the last
-	// take adds the facts of the page's objects. It is called once, or not at all.
-	take func(into *snapshot.Facts) error
+
+	scratch *bytes.Buffer
+	headed  func(bytes int64) // called once it is known where the next page begins
 }
 
 // errNoList is an answer that decodes and yet is none of an API server's.
 var errNoList = errors.New("the answer is no list: it has no resource version")
+
+// head takes what the metadata of the list say, and of how many bytes about the page
+// is. Those that read a page call it once, as early as they can.
+func (p *page) head(version, next string, bytes int64) error {
+	// An empty object decodes as an empty list. Taken for one, it would say that the
+	// cluster has no such objects.
+	if version == "" {
+		return errNoList
+	}
+	p.next = next
+	p.headed(bytes)
+	return nil
+}
+
+// whole reads an answer to its end. The bytes hold until the next page is read.
+func (p *page) whole(body *bufio.Reader) ([]byte, error) {
+	p.scratch.Reset()
+	if _, err := p.scratch.ReadFrom(body); err != nil {
+		return nil, brokeOff(err)
+	}
+	return p.scratch.Bytes(), nil
+}
+
+func brokeOff(err error) error { return fmt.Errorf("the answer broke off: %w", err) }
 
 // objectError is an object that is stored and yet makes no sense. Asking again
 // does not help.
@@ -34,20 +67,6 @@ type objectError struct{ err error }
 func (e *objectError) Error() string { return e.err.Error() }
 
 func (e *objectError) Unwrap() error { return e.err }
-
-// stream makes a request and reads the body of the answer into a buffer.
-func stream(ctx context.Context, request *rest.Request, into *bytes.Buffer) error {
-	into.Reset()
-	body, err := request.Stream(ctx)
-	if err != nil {
-		return err
-	}
-	defer body.Close() // it was read, or is of no use
-	if _, err := into.ReadFrom(body); err != nil {
-		return fmt.Errorf("the answer broke off: %w", err)
-	}
-	return nil
-}
 
 // refused returns the error that an answer in JSON says, if it is no list.
 func refused(decoded any) error {

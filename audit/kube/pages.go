@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,9 +27,9 @@ var errRepeats = errors.New("the server names the same page twice in a row")
 // read of it is thrown away. The server offers a token to go on with in its
 // present state, and client-go's pager would ask for the rest in one piece:
 // the one mixes two states, the other has no bound on memory.
-func (s *Source) all(ctx context.Context, fetch fetch) (snapshot.Facts, int, error) {
+func (s *Source) all(ctx context.Context, l list) (snapshot.Facts, int, error) {
 	for range maxStarts {
-		facts, items, err := s.once(ctx, fetch)
+		facts, items, err := s.once(ctx, l)
 		if !expired(err) {
 			return facts, items, err
 		}
@@ -35,55 +37,74 @@ func (s *Source) all(ctx context.Context, fetch fetch) (snapshot.Facts, int, err
 	return snapshot.Facts{}, 0, fmt.Errorf("the list expired %d times before it was complete", maxStarts)
 }
 
-// once reads the pages of a kind one after the other, all of one state. While
-// the facts of one are taken in, the next is on its way.
-func (s *Source) once(ctx context.Context, fetch fetch) (snapshot.Facts, int, error) {
+// once reads the pages of a kind one after the other, all of one state.
+func (s *Source) once(ctx context.Context, l list) (snapshot.Facts, int, error) {
 	// What is on its way when there is an error is of no use.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var facts snapshot.Facts
+	r := reader{source: s, list: l, body: bufio.NewReaderSize(nil, readAtOnce)}
 	items := 0
-	opts := metav1.ListOptions{Limit: s.opts.PageSize}
-	for coming := s.request(ctx, fetch, opts); ; {
-		a := <-coming
-		switch {
-		case a.err != nil:
-			return snapshot.Facts{}, 0, a.err
-		case a.page.next == "":
-		case a.page.next == opts.Continue:
-			return snapshot.Facts{}, 0, errRepeats
-		default:
-			opts.Continue = a.page.next
-			coming = s.request(ctx, fetch, opts)
-		}
-		if err := a.page.take(&facts); err != nil {
+	for coming := s.askPage(ctx, l, metav1.ListOptions{Limit: s.firstPage()}); coming != nil; {
+		p, next, err := r.page(ctx, coming)
+		if err != nil {
 			return snapshot.Facts{}, 0, err
 		}
-		items += a.page.items
-		if a.page.next == "" {
-			return facts, items, nil
-		}
+		items += p.items
+		coming = next
 	}
+	return r.facts, items, nil
 }
 
-// asked is what became of a request for a page.
-type asked struct {
-	page page
-	err  error
+// readAtOnce is how many bytes of an answer are held while it is taken in. Most
+// objects are smaller, and are decoded where they lie.
+const readAtOnce = 32 << 10
+
+// reader reads a list to its end. An answer is decoded as it comes in, so that no
+// page is in memory as a whole, however large its objects are.
+type reader struct {
+	source  *Source
+	list    list
+	facts   snapshot.Facts // of the pages so far
+	body    *bufio.Reader
+	scratch bytes.Buffer
 }
 
-// request asks for a page. What comes of it nobody has to receive.
-func (s *Source) request(ctx context.Context, fetch fetch, opts metav1.ListOptions) <-chan asked {
-	done := make(chan asked, 1)
-	go func() {
-		var a asked
-		a.err = s.retry(ctx, func(ctx context.Context) (err error) {
-			a.page, err = fetch(ctx, opts)
+// page reads the page that was asked for. The next one is asked for as soon as it is
+// known where that begins, so that the server is at work while this one is taken in;
+// after the last one it is nil.
+func (r *reader) page(ctx context.Context, a *asked) (p *page, next *asked, err error) {
+	err = r.source.try(a.ctx, func(context.Context) error {
+		// An earlier try may have been of another state of the cluster.
+		next.drop()
+		next = nil
+		body, err := a.answer()
+		if err != nil {
 			return err
-		})
-		done <- a
-	}()
-	return done
+		}
+		defer body.Close() // it was read, or is of no use
+		before := r.facts
+		p = &page{opts: a.opts, facts: &r.facts, scratch: &r.scratch}
+		p.headed = func(bytes int64) {
+			if p.next != "" && p.next != a.opts.Continue {
+				opts := metav1.ListOptions{Limit: r.source.pageAfter(a.opts.Limit, bytes), Continue: p.next}
+				next = r.source.askPage(ctx, r.list, opts)
+			}
+		}
+		r.body.Reset(body)
+		if err := r.list.read(r.body, p); err != nil {
+			r.facts = before
+			return err
+		}
+		return nil
+	})
+	if err == nil && p.next != "" && next == nil {
+		err = errRepeats
+	}
+	if err != nil {
+		next.drop()
+		return nil, nil, err
+	}
+	return p, next, nil
 }
 
 // expired reports whether the state that a list is a view of is gone. A

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/ingest"
@@ -50,17 +51,17 @@ func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func
 // readPart lists a part. After an error there are no facts.
 func (s *Source) readPart(ctx context.Context, p snapshot.Part, version string) (snapshot.Facts, error) {
 	in := s.ingester()
-	var f fetch
+	var l list
 	if res, ok := s.resources[p.Kind]; ok {
-		f = res.open(s, in)
+		l = res.open(s, in)
 	} else if take := s.taker(ctx, p.Kind); take != nil && version != "" {
-		f = raw(s.client.Discovery().RESTClient(), p.Kind, version, func(item json.RawMessage, facts *snapshot.Facts) error {
+		l = raw(s.client.Discovery().RESTClient(), p.Kind, version, func(item json.RawMessage, facts *snapshot.Facts) error {
 			return take(in, item, facts)
 		})
 	} else {
 		return snapshot.Facts{}, errors.New(noReader)
 	}
-	facts, _, err := s.all(ctx, within(f, p))
+	facts, _, err := s.all(ctx, within(l, p))
 	return facts, err
 }
 
@@ -76,17 +77,17 @@ func (s *Source) taker(ctx context.Context, kind snapshot.Kind) func(*ingest.Ing
 	return nil
 }
 
-// within narrows a fetch to a part of its kind.
-func within(f fetch, p snapshot.Part) fetch {
+// within narrows a list to a part of its kind.
+func within(l list, p snapshot.Part) list {
 	if p.Namespace == "" {
-		return f
+		return l
 	}
 	field := "metadata.namespace"
 	if p.Kind == snapshot.Namespaces {
 		field = "metadata.name"
 	}
-	return func(ctx context.Context, opts metav1.ListOptions) (page, error) {
+	return list{func(opts metav1.ListOptions) *rest.Request {
 		opts.FieldSelector = field + "=" + p.Namespace
-		return f(ctx, opts)
-	}
+		return l.request(opts)
+	}, l.read}
 }

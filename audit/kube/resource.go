@@ -1,8 +1,7 @@
 package kube
 
 import (
-	"bytes"
-	"context"
+	"bufio"
 	"fmt"
 	"slices"
 
@@ -22,8 +21,8 @@ type resource struct {
 	// everywhere is true of a kind that every API server serves: whoever
 	// answers 404 for it is none.
 	everywhere bool
-	// open returns the fetch of one read; the ingester is for it alone.
-	open func(*Source, *ingest.Ingester) fetch
+	// open says how it is listed in one read; the ingester is for it alone.
+	open func(*Source, *ingest.Ingester) list
 }
 
 // listType is a pointer to a list of a typed client.
@@ -72,95 +71,65 @@ func one[O, F any](fact func(*O) F, place func(*snapshot.Facts) *[]F) sink[O] {
 // maxRoom bounds the room made at once for what a server says is yet to come.
 const maxRoom = 1 << 18
 
-// fetch returns the fetch of the kind. It asks for protobuf as the typed clients
-// do, and takes JSON, which a server may send instead.
-func (t typed[T, O, L, P]) fetch() fetch {
-	// One body is taken in while the next arrives.
-	bodies := make(chan *bytes.Buffer, 2)
-	return func(ctx context.Context, opts metav1.ListOptions) (page, error) {
-		var body *bytes.Buffer
-		select {
-		case body = <-bodies:
-		default:
-			body = new(bytes.Buffer)
+// list returns how the kind is listed. It asks for protobuf as the typed clients do,
+// and takes JSON, which a server may send instead.
+func (t typed[T, O, L, P]) list() list {
+	request := func(opts metav1.ListOptions) *rest.Request {
+		return t.client.Get().UseProtobufAsDefaultIfPreferred(true).Resource(t.kind.Resource()).
+			VersionedParams(&opts, scheme.ParameterCodec)
+	}
+	return list{request, func(body *bufio.Reader, p *page) error {
+		if isWire(body) {
+			return t.wire(body, p)
 		}
-		p, err := t.page(ctx, opts, body)
+		return t.decoded(body, p)
+	}}
+}
+
+// wire reads a page of protobuf. Its objects are decoded one at a time.
+func (t typed[T, O, L, P]) wire(body *bufio.Reader, p *page) error {
+	var lean []byte
+	return wireList{head: func(m wireMeta, bytes int64) error {
+		if t.facts.grow != nil && m.next != "" {
+			t.facts.grow(p.facts, int(p.opts.Limit)+min(m.remaining, maxRoom))
+		}
+		return p.head(m.version, m.next, bytes)
+	}, item: func(item []byte) error {
+		p.items++
+		var o O
+		var err error
+		if lean, err = t.fields.appendTo(lean[:0], item); err == nil {
+			err = P(&o).Unmarshal(lean)
+		}
 		if err != nil {
-			bodies <- body
-			return page{}, err
+			return &objectError{fmt.Errorf("decode %s: %w", t.kind, err)}
 		}
-		take := p.take
-		p.take = func(into *snapshot.Facts) error {
-			// Facts hold no part of it.
-			defer func() { bodies <- body }()
-			return take(into)
-		}
-		return p, nil
-	}
-}
-
-// page asks for a page, of which nothing but its body is kept.
-func (t typed[T, O, L, P]) page(ctx context.Context, opts metav1.ListOptions, body *bytes.Buffer) (page, error) {
-	request := t.client.Get().UseProtobufAsDefaultIfPreferred(true).Resource(t.kind.Resource()).
-		VersionedParams(&opts, scheme.ParameterCodec)
-	if err := stream(ctx, request, body); err != nil {
-		return page{}, err
-	}
-	if bytes.HasPrefix(body.Bytes(), []byte(wireMagic)) {
-		return t.wire(body.Bytes())
-	}
-	return t.decoded(body.Bytes())
-}
-
-// wire returns a page of protobuf. Its objects are decoded one at a time.
-func (t typed[T, O, L, P]) wire(body []byte) (page, error) {
-	list, err := readWire(body)
-	if err != nil {
-		return page{}, fmt.Errorf("decode list: %w", err)
-	}
-	if list.version == "" {
-		return page{}, errNoList
-	}
-	return page{items: len(list.items), next: list.next, take: func(into *snapshot.Facts) error {
-		if t.facts.grow != nil {
-			t.facts.grow(into, len(list.items)+min(list.remaining, maxRoom))
-		}
-		var lean []byte
-		for _, item := range list.items {
-			var o O
-			var err error
-			if lean, err = t.fields.appendTo(lean[:0], item); err == nil {
-				err = P(&o).Unmarshal(lean)
-			}
-			if err != nil {
-				return &objectError{fmt.Errorf("decode %s: %w", t.kind, err)}
-			}
-			t.facts.add(into, &o)
-		}
+		t.facts.add(p.facts, &o)
 		return nil
-	}}, nil
+	}, long: p.scratch}.read(body)
 }
 
-// decoded returns a page of whatever else the typed clients decode.
-func (t typed[T, O, L, P]) decoded(body []byte) (page, error) {
+// decoded reads a page of whatever else the typed clients decode.
+func (t typed[T, O, L, P]) decoded(body *bufio.Reader, p *page) error {
+	text, err := p.whole(body)
+	if err != nil {
+		return err
+	}
 	list := L(new(T))
-	answer, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, list)
+	answer, _, err := scheme.Codecs.UniversalDeserializer().Decode(text, nil, list)
 	if err == nil {
 		err = refused(answer)
 	}
 	if err != nil {
-		return page{}, err
-	}
-	// An empty JSON object decodes as an empty list. Taken for one, it would say
-	// that the cluster has no such objects.
-	if list.GetResourceVersion() == "" {
-		return page{}, errNoList
+		return err
 	}
 	objects := t.items(list)
-	return page{items: len(objects), next: list.GetContinue(), take: func(into *snapshot.Facts) error {
-		for i := range objects {
-			t.facts.add(into, &objects[i])
-		}
-		return nil
-	}}, nil
+	p.items = len(objects)
+	if err := p.head(list.GetResourceVersion(), list.GetContinue(), int64(len(text))); err != nil {
+		return err
+	}
+	for i := range objects {
+		t.facts.add(p.facts, &objects[i])
+	}
+	return nil
 }

@@ -27,10 +27,14 @@ const (
 // retry makes a request until it succeeds, fails for good, or failed often
 // enough. When the context ends it returns without waiting any longer.
 func (s *Source) retry(ctx context.Context, request func(context.Context) error) error {
-	counted := s.usage.begin(ctx)
+	return s.try(s.usage.begin(ctx), request)
+}
+
+// try is retry with a context of usage.begin.
+func (s *Source) try(ctx context.Context, request func(context.Context) error) error {
 	wait := firstWait
 	for try := 1; ; try++ {
-		err := request(counted)
+		err := request(ctx)
 		switch {
 		case err == nil:
 			return nil

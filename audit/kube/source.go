@@ -29,7 +29,8 @@ type Options struct {
 	ChannelAnnotation string
 	// HostSources are the kinds that snapshot.HostSources stands for.
 	HostSources []hostsource.Source
-	// PageSize is the number of objects asked for at once; 500 by default.
+	// PageSize is the number of objects asked for at once. By default it is 500 at
+	// first, and then as many as make a few MiB.
 	PageSize int64
 	// Parallel is the number of kinds read side by side; 6 by default.
 	Parallel int
@@ -64,9 +65,6 @@ func NewSource(cfg *rest.Config, opts Options) (*Source, error) {
 		if opts.HostSources[i].Kind == secrets {
 			return nil, errSecrets
 		}
-	}
-	if opts.PageSize <= 0 {
-		opts.PageSize = 500
 	}
 	if opts.Parallel <= 0 {
 		opts.Parallel = 6

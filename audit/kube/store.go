@@ -19,7 +19,7 @@ import (
 type StoreOptions struct {
 	// UserAgent names the program in the API server's audit log.
 	UserAgent string
-	// PageSize is the number of findings asked for at once; 500 by default.
+	// PageSize is that of Options, in findings.
 	PageSize int64
 	// Sleep waits before a request is tried again, and returns early when the
 	// context ends. By default it takes the time it is given.

@@ -1,15 +1,14 @@
 package kube
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
-
-// errGarbled is an answer that says it is protobuf and does not read as such.
-var errGarbled = errors.New("the answer is garbled")
 
 // The bytes before all protobuf of an API server, and the fields of its envelope,
 // of a list and of a list's metadata. That the numbers stay is the API's promise:
@@ -25,102 +24,125 @@ const (
 	metaRemaining    = 4
 )
 
-// wireList is a list whose objects are not decoded yet.
-type wireList struct {
-	version, next string
-	items         [][]byte // parts of what was sent
-	remaining     int      // objects on later pages, zero where that is not said
+// isWire reports whether an answer is protobuf.
+func isWire(body *bufio.Reader) bool {
+	magic, _ := body.Peek(len(wireMagic)) // who reads it sees the error, too
+	return bytes.Equal(magic, []byte(wireMagic))
 }
 
-// readWire takes a list apart.
+// wireList takes in a list as it comes.
 //
 // The typed clients decode the list as a whole: they copy it, and then hold all
 // objects of a page with all their fields at once. Here each object is found where
 // it lies.
-func readWire(body []byte) (wireList, error) {
-	var list wireList
-	var raw []byte
-	err := walk(body[len(wireMagic):], func(n protowire.Number, value []byte) error {
+type wireList struct {
+	// head is called once, with the metadata and the bytes that the list is of.
+	head func(wireMeta, int64) error
+	// item is called with each object. The bytes hold until it returns.
+	item func([]byte) error
+	long *bytes.Buffer // for what is longer than what is held of an answer at once
+}
+
+// wireMeta are the metadata of a list.
+type wireMeta struct {
+	version, next string
+	remaining     int // objects on later pages, zero where that is not said
+}
+
+// read reads an answer to its end.
+func (l wireList) read(body *bufio.Reader) error {
+	if _, err := body.Discard(len(wireMagic)); err != nil {
+		return brokeOff(err)
+	}
+	listed := false
+	envelope := wire{in: body, left: math.MaxInt64, open: true, long: l.long}
+	err := envelope.walk(func(n protowire.Number, size int64) error {
 		switch n {
 		case envelopeRaw:
-			raw = value
+			listed = true
+			return l.items(&wire{in: body, left: size, long: l.long}, size)
 		case envelopeEncoding:
-			if len(value) > 0 {
-				return fmt.Errorf("the answer is in encoding %q", value)
+			value, err := envelope.bytes(size)
+			if err == nil && len(value) > 0 {
+				err = fmt.Errorf("the answer is in encoding %q", value)
 			}
+			return err
 		}
-		return nil
+		return envelope.skip(size)
 	})
-	if err != nil {
-		return wireList{}, err
+	if err == nil && !listed {
+		err = errNoList
 	}
-	err = walk(raw, func(n protowire.Number, value []byte) error {
+	return err
+}
+
+func (l wireList) items(w *wire, size int64) error {
+	headed := false
+	err := w.walk(func(n protowire.Number, length int64) error {
 		switch n {
 		case listMetadata:
-			list.remaining = remaining(value)
-			return walk(value, list.meta)
-		case listItems:
-			list.items = append(list.items, value)
-		}
-		return nil
-	})
-	return list, err
-}
-
-func (l *wireList) meta(n protowire.Number, value []byte) error {
-	switch n {
-	case metaVersion:
-		l.version = string(value)
-	case metaContinue:
-		l.next = string(value)
-	}
-	return nil
-}
-
-// remaining returns how many objects are on later pages.
-func remaining(meta []byte) int {
-	for len(meta) > 0 {
-		number, kind, n := protowire.ConsumeTag(meta)
-		if n < 0 {
-			return 0
-		}
-		value := protowire.ConsumeFieldValue(number, kind, meta[n:])
-		if value < 0 {
-			return 0
-		}
-		if number == metaRemaining && kind == protowire.VarintType {
-			count, _ := protowire.ConsumeVarint(meta[n:])
-			return int(min(count, math.MaxInt32))
-		}
-		meta = meta[n+value:]
-	}
-	return 0
-}
-
-// walk calls a function for each field of a message that holds bytes: a text or
-// another message.
-func walk(message []byte, found func(protowire.Number, []byte) error) error {
-	for len(message) > 0 {
-		number, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return errGarbled
-		}
-		message = message[n:]
-		if kind == protowire.BytesType {
-			value, n := protowire.ConsumeBytes(message)
-			if n < 0 {
-				return errGarbled
-			}
-			if err := found(number, value); err != nil {
+			value, err := w.bytes(length)
+			if err != nil {
 				return err
 			}
-			message = message[n:]
-			continue
+			if headed {
+				return errGarbled
+			}
+			headed = true
+			var meta wireMeta
+			if err := walk(value, meta.field); err != nil {
+				return err
+			}
+			return l.head(meta, size)
+		case listItems:
+			value, err := w.bytes(length)
+			if err != nil {
+				return err
+			}
+			return l.item(value)
 		}
-		if n = protowire.ConsumeFieldValue(number, kind, message); n < 0 {
+		return w.skip(length)
+	})
+	if err == nil && !headed {
+		err = errNoList
+	}
+	return err
+}
+
+// field takes in a field of the metadata.
+func (m *wireMeta) field(n protowire.Number, kind protowire.Type, value []byte) {
+	switch {
+	case n == metaVersion && kind == protowire.BytesType:
+		m.version = string(value)
+	case n == metaContinue && kind == protowire.BytesType:
+		m.next = string(value)
+	case n == metaRemaining && kind == protowire.VarintType:
+		count, _ := protowire.ConsumeVarint(value)
+		m.remaining = int(min(count, math.MaxInt32))
+	}
+}
+
+// errGarbled is an answer that says it is protobuf and does not read as such.
+var errGarbled = errors.New("the answer is garbled")
+
+// walk calls a function for each field of a message, with the bytes of a text or of
+// another message, and with a number as it is encoded.
+func walk(message []byte, found func(protowire.Number, protowire.Type, []byte)) error {
+	for len(message) > 0 {
+		number, kind, tag := protowire.ConsumeTag(message)
+		if tag < 0 {
 			return errGarbled
 		}
-		message = message[n:]
+		size := protowire.ConsumeFieldValue(number, kind, message[tag:])
+		if size < 0 {
+			return errGarbled
+		}
+		value := message[tag : tag+size]
+		if kind == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(value)
+		}
+		found(number, kind, value)
+		message = message[tag+size:]
 	}
 	return nil
 }
