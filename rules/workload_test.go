@@ -33,7 +33,7 @@ func TestTemplateLabels(t *testing.T) {
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			w := &snapshot.Workload{
-				Meta:      snapshot.Meta{Kind: c.kind, Namespace: "shop", Name: "web", UID: "1-2-3"},
+				Meta: snapshot.Meta{Kind: c.kind, Namespace: "shop", Name: "web"}, UID: "1-2-3",
 				PodLabels: snapshot.NewLabels(own),
 			}
 			want := maps.Clone(own)

@@ -34,7 +34,7 @@ spec:
 	web := snapshot.Selector{{Key: "app", Op: snapshot.In, Values: []string{"web"}}}
 	want := snapshot.Facts{Policies: []snapshot.Policy{{
 		Meta: snapshot.Meta{
-			Group: "projectcalico.org", Kind: "NetworkPolicy", Namespace: "team-a", Name: "security.p", UID: "1111-2222",
+			Group: "projectcalico.org", Kind: "NetworkPolicy", Namespace: "team-a", Name: "security.p",
 			Created: time.Date(2027, 1, 15, 12, 0, 0, 0, time.UTC),
 		},
 		Tier: math.Inf(1), TierName: "security", Order: 12.5,

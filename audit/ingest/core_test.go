@@ -17,7 +17,7 @@ func TestNamespace(t *testing.T) {
 	fact := func(deleting, terminating bool) snapshot.Namespace {
 		return snapshot.Namespace{
 			Meta: snapshot.Meta{
-				Kind: "Namespace", Name: "shop", UID: "1", Deleting: deleting,
+				Kind: "Namespace", Name: "shop", Deleting: deleting,
 				Owner: snapshot.OwnerKey{Value: "team-a", Key: "team"},
 			},
 			Labels:      labels("team", "team-a"),

@@ -47,7 +47,7 @@ func fullMeta() metav1.ObjectMeta {
 // wantMeta is the fact of fullMeta.
 func wantMeta(group, kind string) snapshot.Meta {
 	return snapshot.Meta{
-		Group: group, Kind: kind, Namespace: "shop", Name: "web", UID: "1111-2222",
+		Group: group, Kind: kind, Namespace: "shop", Name: "web",
 		Created: time.Date(2027, 1, 15, 11, 0, 0, 0, time.UTC), Deleting: true,
 		Owner: snapshot.OwnerKey{Value: "team-a", Key: "owner"},
 	}

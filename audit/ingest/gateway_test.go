@@ -76,7 +76,7 @@ spec:
 `)
 	sameFacts(t, snapshot.Facts{Gateways: []snapshot.Gateway{{
 		Meta: snapshot.Meta{
-			Group: gatewayGroup, Kind: "Gateway", Namespace: "platform", Name: "edge", UID: "1111-2222",
+			Group: gatewayGroup, Kind: "Gateway", Namespace: "platform", Name: "edge",
 			Created: time.Date(2027, 1, 15, 11, 0, 0, 0, time.UTC), Deleting: true,
 			Owner: snapshot.OwnerKey{Value: "platform", Key: "owner"},
 		},

@@ -57,7 +57,7 @@ spec: {hosts: ["*.example.com", shop.example.com, "/x"]}
 	created := time.Date(2027, 1, 15, 11, 0, 0, 0, time.UTC)
 	want := snapshot.HostObject{
 		Meta: snapshot.Meta{
-			Group: "example.com", Kind: "Gate", Namespace: "team-a", Name: "front", UID: "1111-2222",
+			Group: "example.com", Kind: "Gate", Namespace: "team-a", Name: "front",
 			Created: created, HostsSet: created, Owner: snapshot.OwnerKey{Value: "team-a", Key: "owner"},
 		},
 		Hosts: []snapshot.HostPattern{{Host: "*.example.com", Deep: true}, {Host: "shop.example.com"}},

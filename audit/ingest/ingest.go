@@ -50,7 +50,6 @@ func (in *Ingester) meta(group, kind string, o *metav1.ObjectMeta) snapshot.Meta
 		Kind:      kind,
 		Namespace: in.intern(o.Namespace),
 		Name:      o.Name,
-		UID:       string(o.UID),
 		Created:   o.CreationTimestamp.UTC(),
 		Deleting:  o.DeletionTimestamp != nil,
 		Owner:     in.ownerKey(o),

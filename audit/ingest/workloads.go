@@ -39,6 +39,7 @@ func (in *Ingester) CronJob(o *batchv1.CronJob) snapshot.Workload {
 // pods.
 func (in *Ingester) Job(o *batchv1.Job) snapshot.Workload {
 	w := in.workload(batchv1.GroupName, "Job", &o.ObjectMeta, &o.Spec.Template)
+	w.UID = string(o.UID)
 	for _, c := range o.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
 			w.Finished = true

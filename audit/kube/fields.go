@@ -22,7 +22,7 @@ type field struct {
 // The fields of metadata, without and with those that say who wrote what when.
 func metaField(more ...field) field {
 	return field{1, append(wireFields{
-		{number: 1}, {number: 3}, {number: 5}, // name, namespace, uid
+		{number: 1}, {number: 3}, // name, namespace
 		{number: 7}, {number: 8}, {number: 9}, // generation, creation, deletion
 		{number: 11}, {number: 12}, {number: 13}, // labels, annotations, owners
 	}, more...)}
@@ -50,7 +50,7 @@ func templateFields(number protowire.Number) wireFields {
 }
 
 func jobFields() wireFields {
-	return append(templateFields(6), field{3, wireFields{{number: 1}}}) // status.conditions
+	return wireFields{metaField(field{number: 5}), {2, wireFields{podTemplate(6)}}, {3, wireFields{{number: 1}}}} // uid, status.conditions
 }
 
 func cronJobFields() wireFields {

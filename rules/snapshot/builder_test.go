@@ -11,14 +11,17 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-func pod(namespace, name, uid string) snapshot.Pod {
-	return snapshot.Pod{Meta: snapshot.Meta{Kind: "Pod", Namespace: namespace, Name: name, UID: uid}}
+func pod(namespace, name, state string) snapshot.Pod {
+	return snapshot.Pod{
+		Meta: snapshot.Meta{Kind: "Pod", Namespace: namespace, Name: name}, Labels: snapshot.NewLabels(map[string]string{"state": state}),
+	}
 }
 
 func podNames(s *snapshot.Snapshot) []string {
 	var out []string
 	for p := range s.View(snapshot.Pods).Pods() {
-		out = append(out, p.Namespace+"/"+p.Name+" "+p.UID)
+		state, _ := p.Labels.Get("state")
+		out = append(out, p.Namespace+"/"+p.Name+" "+state)
 	}
 	return out
 }

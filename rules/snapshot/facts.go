@@ -78,6 +78,7 @@ type Workload struct {
 	PodLabels   Labels // of the pod template, not the workload's own
 	HostNetwork bool   // of the pod template
 	Finished    bool   // a Job that completed or failed
+	UID         string // of a Job, whose pods have it in a label; else empty
 }
 
 // Pod is the fact of a Pod.

@@ -11,7 +11,6 @@ type Meta struct {
 	Kind      string // the object's kind, such as "Ingress"
 	Namespace string // empty for cluster-wide kinds
 	Name      string
-	UID       string
 	Created   time.Time // zero where a manifest does not tell
 	Deleting  bool      // has a deletionTimestamp
 	// HostsSet is the latest moment at which the hosts in the object's spec can

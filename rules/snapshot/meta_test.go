@@ -2,14 +2,15 @@ package snapshot_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 func TestRef(t *testing.T) {
-	m := snapshot.Meta{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "1"}
+	m := snapshot.Meta{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web", Created: time.Unix(1, 0)}
 	again := m
-	again.UID = "2"
+	again.Created = time.Unix(2, 0)
 	if m.Ref() != again.Ref() {
 		t.Error("a redeployed object is another one")
 	}
