@@ -140,7 +140,7 @@ func (o *sweepOptions) sweepAndPublish(ctx context.Context) (*audit.Result, erro
 		fmt.Fprintf(o.err, "audit: a newer audit wrote these findings, which are left alone: %s\n", safeLine(strings.Join(published.Newer, ", ")))
 	}
 	if len(published.Failed) > 0 {
-		return res, errors.Join(fmt.Errorf("write findings:\n%s", strings.Join(published.Failed, "\n")), unpushed)
+		return res, errors.Join(fmt.Errorf("write findings:\n%s", someLines(published.Failed)), unpushed)
 	}
 	return res, errors.Join(undelivered(published.Deliveries), unpushed)
 }

@@ -135,7 +135,11 @@ func (t telling) Senders(rule, owner string) []string { return t.Routes.Senders(
 func untold(all []audit.Delivery) []string {
 	var lines []string
 	for _, d := range audit.Undelivered(all) {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s by %s: %s: %s", d.Owner, d.Sender, d.Result, d.Reason)))
+		who := d.Sender
+		if d.Owner != "" { // Events are for nobody in particular
+			who = d.Owner + " by " + d.Sender
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", who, d.Result, d.Reason))
 	}
 	return lines
 }
@@ -146,5 +150,16 @@ func undelivered(all []audit.Delivery) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	return errors.New("tell owners:\n" + strings.Join(lines, "\n"))
+	return errors.New("tell owners:\n" + someLines(lines))
+}
+
+// someLines returns what failed, a line for each of the first few: where a right is
+// missing all of them say the same.
+func someLines(failed []string) string {
+	const most = 10
+	if len(failed) > most {
+		more := fmt.Sprintf("and %d more", len(failed)-most)
+		failed = append(slices.Clone(failed[:most]), more)
+	}
+	return strings.Join(failed, "\n")
 }

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit"
 )
 
 // TestForgottenTokenIsTold: a config with channels and no token tells nobody in them,
@@ -40,5 +45,25 @@ func TestForgottenTokenIsTold(t *testing.T) {
 				t.Errorf("it is told: %t, want %t; standard error:\n%s", told, row.told, got.stderr)
 			}
 		})
+	}
+}
+
+// Where a right is missing, all writes of a sweep fail alike.
+func TestWhatFailedIsShownInAFewLines(t *testing.T) {
+	var failed []string
+	for i := range 500 {
+		failed = append(failed, fmt.Sprintf("f%d: forbidden", i))
+	}
+	got := someLines(failed)
+	if lines := strings.Split(got, "\n"); len(lines) != 11 || lines[0] != failed[0] || lines[10] != "and 490 more" {
+		t.Errorf("it says\n%s", got)
+	}
+	if got := someLines(failed[:10]); got != strings.Join(failed[:10], "\n") {
+		t.Errorf("of few it says\n%s", got)
+	}
+	// Events are for nobody in particular.
+	lines := untold([]audit.Delivery{{Sender: "events", Result: audit.Failed, Reason: "timeout"}, {Owner: "a", Sender: "slack", Result: audit.Failed, Reason: "timeout"}})
+	if diff := cmp.Diff([]string{"events: failed: timeout", "a by slack: failed: timeout"}, lines); diff != "" {
+		t.Errorf("untold (-want +got):\n%s", diff)
 	}
 }
