@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -23,16 +22,12 @@ func raw(client rest.Interface, kind snapshot.Kind, version string, take func(js
 		return paged(get(client, kind, version).Resource(kind.Resource()), opts)
 	}
 	return list{request, func(body *bufio.Reader, p *page) error {
-		items, err := jsonItems[json.RawMessage](body, p)
-		if err != nil {
-			return err
-		}
-		for _, item := range items {
-			if err := take(item, p.facts); err != nil {
+		return readJSON(body, p, func(item *json.RawMessage) error {
+			if err := take(*item, p.facts); err != nil {
 				return &objectError{err}
 			}
-		}
-		return nil
+			return nil
+		})
 	}}
 }
 
@@ -46,23 +41,6 @@ func paged(request *rest.Request, opts metav1.ListOptions) *rest.Request {
 		request = request.Param("fieldSelector", opts.FieldSelector)
 	}
 	return request
-}
-
-// jsonItems reads the objects of a page that is JSON.
-func jsonItems[O any](body *bufio.Reader, p *page) ([]O, error) {
-	text, err := p.whole(body)
-	if err != nil {
-		return nil, err
-	}
-	var list struct {
-		Metadata metav1.ListMeta `json:"metadata"`
-		Items    []O             `json:"items"`
-	}
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("decode list: %w", err)
-	}
-	p.items = len(list.Items)
-	return list.Items, p.head(list.Metadata.ResourceVersion, list.Metadata.Continue, int64(len(text)))
 }
 
 // readCustom reads a custom kind in the version that is served.

@@ -21,22 +21,23 @@ func (s *Store) Load(ctx context.Context) (records []audit.Stored, newer []strin
 	findings := list{func(opts metav1.ListOptions) *rest.Request {
 		return paged(s.request(http.MethodGet), opts)
 	}, func(body *bufio.Reader, p *page) error {
-		items, err := jsonItems[listedFinding](body, p)
-		if err != nil {
-			return err
-		}
-		// A list that has expired is begun again.
+		// A list that has expired is begun again, and so is a page that broke off.
 		if p.opts.Continue == "" {
 			records, newer = nil, nil
 		}
-		for i := range items {
-			if f, err := readFinding(items[i].raw()); err != nil {
-				newer = append(newer, items[i].Metadata.Name)
+		readable, other := records, newer
+		err := readJSON(body, p, func(item *listedFinding) error {
+			if f, err := readFinding(item.raw()); err != nil {
+				newer = append(newer, item.Metadata.Name)
 			} else {
 				records = append(records, newStored(f))
 			}
+			return nil
+		})
+		if err != nil {
+			records, newer = readable, other
 		}
-		return nil
+		return err
 	}}
 	if _, _, err := s.conn.all(klog.NewContext(ctx, klog.Logger{}), findings); err != nil {
 		return nil, nil, fmt.Errorf("list findings: %w", refusal(err))
