@@ -28,13 +28,15 @@ var errNoCluster = errors.New("no cluster is configured: name one with --kubecon
 // error is one of usage.
 func restConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
 	cfg, err := flags.ToRESTConfig()
-	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("find the cluster: %w", err)}
+	switch {
+	case err != nil:
+		err = fmt.Errorf("find the cluster: %w", err)
+	case cfg.Host == fallbackHost && *flags.APIServer == "":
+		err = errNoCluster
+	default:
+		return cfg, nil
 	}
-	if cfg.Host == fallbackHost && *flags.APIServer == "" {
-		return nil, &exitError{exitUsage, errNoCluster}
-	}
-	return cfg, nil
+	return nil, &exitError{exitUsage, withMissingKubeconfig(err, flags.ToRawKubeConfigLoader().ConfigAccess())}
 }
 
 // openSource makes the source that the flags ask for.
