@@ -31,7 +31,7 @@ type reader struct {
 	// documents counts those that hold anything, and seen has every object that
 	// was taken in.
 	documents int
-	seen      map[identity]reading
+	seen      map[digest]reading
 }
 
 func (r *reader) problem(where string, err error) {

@@ -119,7 +119,7 @@ func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, e
 		wanted:   map[snapshot.Kind]bool{},
 		items:    map[snapshot.Kind]int{},
 		passed:   map[audit.Passed]int{},
-		seen:     map[identity]reading{},
+		seen:     map[digest]reading{},
 	}
 	for _, k := range kinds {
 		r.wanted[k] = true

@@ -15,19 +15,34 @@ type identity struct {
 	types.NamespacedName
 }
 
+// digest stands for an identity or a content. One of either is kept for every
+// object that is read, so that it had better be small; nobody can make two of 128
+// bits that are alike.
+type digest [16]byte
+
+func digestOf(data []byte) digest {
+	sum := sha256.Sum256(data)
+	return digest(sum[:])
+}
+
+// digest is that of the parts of an identity, none of which can pass for two.
+func (o identity) digest() digest {
+	return digestOf(fmt.Appendf(nil, "%q %q %q %q %q", o.Group, o.Version, o.Kind, o.Namespace, o.Name))
+}
+
 // reading is where an object was read, and what it held.
 type reading struct {
 	where string
-	sum   [sha256.Size]byte
+	sum   digest
 }
 
 // twice notes an object, and names one that was read before and held something
 // else: which of the two is so cannot be known, and the one that is read last
 // counts. An object that is the same again, as in two exports, is no problem.
 func (r *reader) twice(where string, o identity, data json.RawMessage) {
-	now := reading{where, sha256.Sum256(data)}
-	if before, ok := r.seen[o]; ok && before.sum != now.sum {
+	key, now := o.digest(), reading{where, digestOf(data)}
+	if before, ok := r.seen[key]; ok && before.sum != now.sum {
 		r.problem(where, fmt.Errorf("%s %s is another one than in %s", o.Kind, o.Name, before.where))
 	}
-	r.seen[o] = now
+	r.seen[key] = now
 }
