@@ -60,7 +60,9 @@ func (d *documents) done() ([]byte, error) {
 	case !d.filled:
 		return nil, nil
 	}
-	return d.text, nil
+	text := d.text
+	d.text = nil // is the caller's alone, to let go of
+	return text, nil
 }
 
 // line takes the next line into the document, unless it is one that ends it.

@@ -9,9 +9,9 @@ import (
 	"io"
 )
 
-// maxValue bounds the bytes of one JSON value, which is held whole. It may be
-// larger than a document of YAML since it takes far less room than that once it is
-// parsed, and is what programs write.
+// maxValue bounds the bytes of one JSON value, all of which are held before it is
+// taken in. It may be larger than a document of YAML since it takes far less room
+// than that once it is parsed, and is what programs write.
 const maxValue = 256 << 20
 
 // startsJSON reports whether the first character that is not blank opens a JSON
@@ -37,12 +37,11 @@ func startsJSON(in *bufio.Reader) bool {
 // nobody can tell where the next begins.
 func (r *reader) readJSON(ctx context.Context, name string, in io.Reader) {
 	limited := &stretch{in: in}
-	values := json.NewDecoder(limited)
+	values := newDecoder(limited)
 	for n := 1; ctx.Err() == nil; n++ {
 		where := fmt.Sprintf("%s document %d", name, n)
 		limited.end = values.InputOffset() + maxValue
-		var value json.RawMessage
-		err := values.Decode(&value)
+		v, err := readValue(values)
 		if errors.Is(err, io.EOF) {
 			return
 		}
@@ -55,8 +54,14 @@ func (r *reader) readJSON(ctx context.Context, name string, in io.Reader) {
 			return
 		}
 		r.documents++
-		r.object(where, value, typeMeta{}, 0)
+		r.object(where, v, typeMeta{}, 0)
 	}
+}
+
+func newDecoder(in io.Reader) *json.Decoder {
+	d := json.NewDecoder(in)
+	d.UseNumber() // a number may be larger than any that Go knows
+	return d
 }
 
 // stretch reads up to an offset, which may be moved on.

@@ -26,13 +26,13 @@ type typeMeta struct {
 
 // object takes in one object, or each item of a list. What the object does not
 // tell of its type is that of inherit; depth is how many lists it is in.
-func (r *reader) object(where string, data json.RawMessage, inherit typeMeta, depth int) {
-	if data[0] != '{' {
+func (r *reader) object(where string, v value, inherit typeMeta, depth int) {
+	if v.text[0] != '{' {
 		r.problem(where, errors.New("decode object: it is no mapping"))
 		return
 	}
 	var t typeMeta
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &t); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(v.text, &t); err != nil {
 		r.problem(where, fmt.Errorf("decode object: %w", err))
 		return
 	}
@@ -41,7 +41,7 @@ func (r *reader) object(where string, data json.RawMessage, inherit typeMeta, de
 		r.problem(where, errors.New("decode object: no apiVersion or no kind"))
 		return
 	}
-	if strings.HasSuffix(t.Kind, "List") && r.list(where, data, t, depth) {
+	if strings.HasSuffix(t.Kind, "List") && r.list(where, v, t, depth) {
 		return
 	}
 	gv, err := schema.ParseGroupVersion(t.APIVersion)
@@ -53,10 +53,11 @@ func (r *reader) object(where string, data json.RawMessage, inherit typeMeta, de
 	if !ok || !r.wanted[entry.kind] {
 		r.passed[audit.Passed{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
 		if !ok && ingest.UnmodelledPolicy(gv.Group, t.Kind) {
-			r.unmodelled(gv.Group, t.Kind, data)
+			r.unmodelled(gv.Group, t.Kind, v.text)
 		}
 		return
 	}
+	data := v.whole()
 	name, err := entry.take(r, data)
 	switch {
 	case errors.Is(err, ingest.ErrOther):
@@ -67,39 +68,6 @@ func (r *reader) object(where string, data json.RawMessage, inherit typeMeta, de
 		r.items[entry.kind]++
 		r.twice(where, identity{gv.WithKind(t.Kind), name}, data)
 	}
-}
-
-// maxNesting bounds how deep lists may stand in lists: each copies what is in it.
-const maxNesting = 8
-
-// list takes in the items of a list, and reports whether there are any to take:
-// a kind may be called a list and be an object like others.
-func (r *reader) list(where string, data json.RawMessage, t typeMeta, depth int) bool {
-	var list struct {
-		Items json.RawMessage `json:"items"`
-	}
-	var items []json.RawMessage
-	err := kjson.UnmarshalCaseSensitivePreserveInts(data, &list)
-	switch {
-	case err == nil && list.Items == nil:
-		return false
-	case err == nil && depth == maxNesting:
-		err = fmt.Errorf("more than %d lists in one another", maxNesting)
-	case err == nil:
-		err = json.Unmarshal(list.Items, &items)
-	}
-	if err != nil {
-		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
-		return true
-	}
-	of := typeMeta{APIVersion: t.APIVersion, Kind: strings.TrimSuffix(t.Kind, "List")}
-	if of.Kind == "" {
-		of = typeMeta{}
-	}
-	for i, item := range items {
-		r.object(fmt.Sprintf("%s item %d", where, i+1), item, of, depth+1)
-	}
-	return true
 }
 
 // unmodelled notes a policy that nothing here understands. Its kind is called by

@@ -72,13 +72,13 @@ func (r *reader) readYAML(ctx context.Context, name string, in *bufio.Reader) {
 			r.problem(where, err)
 			return
 		}
-		value, err := parseYAML(text)
+		v, err := parseYAML(text)
 		switch {
 		case err != nil:
 			r.problem(where, fmt.Errorf("parse YAML: %w", err))
-		case string(value) != "null": // which is nothing at all
+		case string(v.text) != "null": // which is nothing at all
 			r.documents++
-			r.object(where, value, typeMeta{}, 0)
+			r.object(where, v, typeMeta{}, 0)
 		}
 	}
 }

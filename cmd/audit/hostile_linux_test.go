@@ -85,6 +85,19 @@ func TestHostileInputTakesBoundedMemory(t *testing.T) {
 			"document 2: it has 95 MiB, more than 64 MiB", 1, 600,
 		},
 		{
+			"the smallest of values, as many as are parsed at once",
+			func() io.Reader {
+				return contested(head("apiVersion: v1\nkind: Blob\nx: ["), again("a,", 8<<20-100), head("]\n"))
+			},
+			"", 1, 1300,
+		},
+		{
+			"the smallest of values, more than are parsed at once",
+			func() io.Reader { return contested(head("x: ["), again("a,", 60<<20), head("]\n")) },
+			"document 2: parse YAML: it has 60 MiB, and of what is no list with each item on lines of its own " +
+				"not more than 8 MiB can be read: give it as several documents, or as JSON", 1, 450,
+		},
+		{
 			"aliases that make a few hundred bytes a quintillion",
 			func() io.Reader { return contested(head(aliases(19))) },
 			"document 2: parse YAML: aliases make more than 64 MiB of it", 1, 200,
