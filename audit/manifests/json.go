@@ -14,21 +14,27 @@ import (
 // than that once it is parsed, and is what programs write.
 const maxValue = 256 << 20
 
-// startsJSON reports whether the first character that is not blank opens a JSON
-// value. It drops the blank lines before it.
+// startsJSON reports whether what comes first, but for blanks, opens a JSON value.
+// It drops the blank lines before it. A brace opens a mapping of YAML too, unless
+// a quote follows: in JSON nothing else does, and in YAML next to nobody writes it.
 func startsJSON(in *bufio.Reader) bool {
+	brace := false
 	for n := 1; ; n++ {
 		head, err := in.Peek(n)
 		if err != nil {
-			return false
+			return brace
 		}
-		switch c := head[n-1]; c {
-		case ' ', '\t', '\r':
-		case '\n':
+		switch c := head[n-1]; {
+		case c == '\n' && !brace:
 			_, _ = in.Discard(n) // was peeked at
 			n = 0
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+		case brace:
+			return c == '"' || c == '}'
+		case c == '{':
+			brace = true
 		default:
-			return c == '{' || c == '['
+			return c == '['
 		}
 	}
 }

@@ -17,6 +17,18 @@ func TestReadJSON(t *testing.T) {
 		{name: "a byte order mark before several values", in: "\ufeff" + a + "\n" + b, objects: both},
 		{name: "more blank lines than a buffer holds before several values", in: strings.Repeat(" \t\r\n", 1<<14) + a + "\n" + b, objects: both},
 		{name: "JSON behind a marker is YAML", in: "---\n" + a + "\n---\n" + b + "\n", objects: both},
+		{name: "blanks between a brace and its first key", in: "{ \r\n\t" + a[1:] + b, objects: both},
+		{name: "more blanks behind a brace than a buffer holds", in: "{" + strings.Repeat(" ", 1<<14) + a[1:] + b, objects: both},
+		{name: "a brace without a quote behind it is YAML", in: "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n---\n" + namespace("b"), objects: both},
+		{name: "a brace with a comment behind it is YAML", in: "{ # a\n  apiVersion: v1,\n  kind: Namespace,\n  metadata: {name: a},\n}\n---\n" + b, objects: both},
+		{
+			name: "an empty mapping is JSON", in: "{ }" + a, objects: []string{"Namespace a"},
+			problems: []string{"document 1: decode object: no apiVersion or no kind"},
+		},
+		{
+			name: "a brace and nothing else is JSON that is cut off", in: " {\n",
+			problems: []string{"document 1: parse JSON: unexpected EOF; what follows was not read"},
+		},
 		{
 			name:     "behind a value that does not parse the rest is given up, and the place is named",
 			in:       a + "\n{\"kind\": }\n" + b,
