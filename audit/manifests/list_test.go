@@ -2,8 +2,11 @@ package manifests_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/eventuallytrue/audit/audit/manifests"
 )
 
 // nested returns a List in a List, so many times, around an item.
@@ -103,5 +106,20 @@ func TestReadListNamesTheItem(t *testing.T) {
 	got, _ := read(t, stdin(strings.NewReader(`{"apiVersion":"v1","kind":"List","items":[`+strings.Join(items, ",")+`]}`)))
 	if len(got.objects) != 29 || len(got.problems) != 1 || got.problems[0] != "standard input document 1 item 12: decode Namespace: no metadata.name" {
 		t.Errorf("%d objects, problems %q", len(got.objects), got.problems)
+	}
+}
+
+// Each part of a file may be a problem, and all of them would be many times the file.
+func TestProblemsAreListedUpToANumber(t *testing.T) {
+	list := `{"apiVersion":"v1","kind":"List","items":[` + strings.Repeat("{},", 4999) + `{}]}`
+	got, _ := read(t, stdin(strings.NewReader(list)))
+	if len(got.problems) != 1001 || got.problems[1000] != "elsewhere: 4000 more problems" {
+		t.Errorf("%d problems, the last one %q", len(got.problems), got.problems[len(got.problems)-1])
+	}
+	// A file in which all is a problem is no file without an object.
+	dir := write(t, map[string]string{"a.json": list, "b.json": list})
+	got, _ = read(t, &manifests.Source{Paths: []string{filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")}})
+	if last := got.problems[len(got.problems)-1]; last != "elsewhere: 9000 more problems" {
+		t.Errorf("of two files the last problem is %q", last)
 	}
 }

@@ -28,19 +28,36 @@ type reader struct {
 	items    map[snapshot.Kind]int
 	passed   map[audit.Passed]int // by kind, with Items 0
 	problems []audit.Problem
+	unlisted int // problems beyond those
 	// documents counts those that hold anything, and seen has every object that
 	// was taken in.
 	documents int
 	seen      map[digest]reading
 }
 
+// maxProblems is how many problems are listed. Each part of a file may be one, so that
+// they would take many times what the file does.
+const maxProblems = 1000
+
 func (r *reader) problem(where string, err error) {
+	if len(r.problems) == maxProblems {
+		r.unlisted++
+		return
+	}
 	// The path stands in where already.
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err
 	}
 	r.problems = append(r.problems, audit.Problem{Where: where, Reason: oneLine(err.Error())})
+}
+
+// listed returns the problems, of which the last one may say that there are more.
+func (r *reader) listed() []audit.Problem {
+	if r.unlisted == 0 {
+		return r.problems
+	}
+	return append(r.problems, audit.Problem{Where: "elsewhere", Reason: fmt.Sprintf("%d more problems", r.unlisted)})
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

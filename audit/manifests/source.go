@@ -79,7 +79,7 @@ func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Bu
 		return audit.Reading{}, fmt.Errorf("read manifests: %w", got.err)
 	}
 	b.Add(got.r.facts, s.reads(b, kinds, snapshot.Read{Status: snapshot.Listed}, got.r.items)...)
-	return audit.Reading{Problems: got.r.problems, Passed: got.r.passedList()}, nil
+	return audit.Reading{Problems: got.r.listed(), Passed: got.r.passedList()}, nil
 }
 
 // reads says of every kind how it was read, which is like the others.
@@ -125,13 +125,13 @@ func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, e
 		r.wanted[k] = true
 	}
 	for _, path := range s.Paths {
-		documents, problems := r.documents, len(r.problems)
+		documents, problems := r.documents, len(r.problems)+r.unlisted
 		if err := s.readPath(ctx, r, path); err != nil {
 			return nil, err
 		}
 		// A command that failed in front of a pipe, and a mistyped folder, look
 		// like this. An empty cluster is exported as an empty list.
-		if r.documents == documents && len(r.problems) == problems {
+		if r.documents == documents && len(r.problems)+r.unlisted == problems {
 			r.problem(called(path), errors.New("it holds no object and no list"))
 		}
 	}
