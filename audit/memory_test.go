@@ -94,7 +94,9 @@ func (m *memory) interfere(id string) {
 // free is a lock that nobody else wants.
 type free struct{}
 
-func (free) Acquire(ctx context.Context) (context.Context, func(), error) { return ctx, func() {}, nil }
+func (free) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {
+	return ctx, func() {}, nil
+}
 
 // world is a cluster that may look different when it is read again.
 type world struct {

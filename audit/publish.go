@@ -63,16 +63,22 @@ func (p *Publisher) publish(turn turn, s *swept, res *Result) (*Published, error
 		records[i], versions[st.ID] = st.Record, st
 	}
 	p.fit(&s.evaluation)
-	about := slices.DeleteFunc(r.Reconcile(records, &s.evaluation), func(t Transition) bool { return !t.turns() })
-	confirmed, err := s.confirm(ctx, p.Source, about)
-	s.watch.end(PhaseConfirm)
-	if err != nil {
-		return nil, fmt.Errorf("confirm findings: %w", err)
+	final, ev := r.Reconcile(records, &s.evaluation), &s.evaluation
+	out := &Published{Newer: newer}
+	if about := turning(final); len(about) > 0 {
+		confirmed, err := s.confirm(ctx, p.Source, about)
+		if err != nil {
+			s.watch.end(PhaseConfirm)
+			return nil, fmt.Errorf("confirm findings: %w", err)
+		}
+		// What could not be looked at again is as unknown as what could not be read.
+		res.Problems = slices.Concat(res.Problems, confirmed.Problems)
+		out.Dropped = confirmed.Dropped
+		ev = &confirmed.Evaluation
+		p.fit(ev)
+		final = r.Reconcile(records, ev)
 	}
-	// What could not be looked at again is as unknown as what could not be read.
-	res.Problems = slices.Concat(res.Problems, confirmed.Problems)
-	p.fit(&confirmed.Evaluation)
-	final := r.Reconcile(records, &confirmed.Evaluation)
+	s.watch.end(PhaseConfirm)
 	// What a newer program wrote looks as if it were not stored.
 	final = slices.DeleteFunc(final, func(t Transition) bool { return slices.Contains(newer, t.Record.ID) })
 	for i := range final {
@@ -80,11 +86,11 @@ func (p *Publisher) publish(turn turn, s *swept, res *Result) (*Published, error
 			t.Write = true
 		}
 	}
-	out := &Published{Transitions: final, Dropped: confirmed.Dropped, Newer: newer}
+	out.Transitions = final
 	if p.DryRun {
 		pretend(final, versions)
 	} else {
-		out.Failed = p.write(ctx, r, final, versions, &confirmed.Evaluation)
+		out.Failed = p.write(ctx, r, final, versions, ev)
 	}
 	s.watch.end(PhaseStore)
 	if teller != nil && ctx.Err() == nil {
@@ -124,6 +130,17 @@ func (p *Publisher) fit(ev *Evaluation) {
 	for i, f := range ev.Findings {
 		ev.Findings[i] = p.Fit(f)
 	}
+}
+
+// turning returns the transitions that turn.
+func turning(all []Transition) []Transition {
+	var out []Transition
+	for _, t := range all {
+		if t.turns() {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // turns reports whether a transition opens a finding, ends it or changes what it

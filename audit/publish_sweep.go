@@ -30,9 +30,12 @@ func (s *swept) rule(name string) *rules.Rule {
 
 // Lock lets one publisher work at a time.
 type Lock interface {
-	// Acquire waits for the lock. The context that it returns ends as soon as
-	// the lock is lost; release gives it back and must be called.
-	Acquire(ctx context.Context) (held context.Context, release func(), err error)
+	// Acquire waits for the lock. Each time it is about to take it, having seen that
+	// nobody has it, it calls begin, which returns at once: after Acquire has
+	// succeeded, nobody had the lock between the last such call and then. The context
+	// that it returns ends as soon as the lock is lost; release gives it back and must
+	// be called.
+	Acquire(ctx context.Context, begin func()) (held context.Context, release func(), err error)
 }
 
 // SweepAndPublish sweeps, looks again at what is about to be opened or resolved,
@@ -91,13 +94,17 @@ type turn struct {
 	err     error
 }
 
+// takeTurn takes the lock and loads what is stored. The two are done side by side:
+// whoever takes the lock writes, which takes a server some time.
 func (p *Publisher) takeTurn(ctx context.Context, lock Lock) turn {
-	held, release, err := lock.Acquire(ctx)
+	l := loading{store: p.Store}
+	defer l.drop()
+	held, release, err := lock.Acquire(ctx, func() { l.begin(ctx) })
 	if err != nil {
 		return turn{release: func() {}, err: err}
 	}
 	t := turn{held: held, release: release}
-	t.stored, t.newer, t.err = p.Store.Load(held)
+	t.stored, t.newer, t.err = l.end(held)
 	return t
 }
 

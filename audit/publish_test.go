@@ -194,7 +194,7 @@ func TestPublishRepairsAFindingThatWasLeftBare(t *testing.T) {
 // lost is a lock that is lost as soon as it is held.
 type lost struct{}
 
-func (lost) Acquire(ctx context.Context) (context.Context, func(), error) {
+func (lost) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {
 	held, cancel := context.WithCancel(ctx)
 	cancel()
 	return held, func() {}, nil

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -19,18 +20,18 @@ const (
 	bytesOfPage = 4 << 20
 )
 
-func (s *Source) firstPage() int64 {
+func (s *Source) firstPage(l list) int64 {
 	if s.opts.PageSize > 0 {
 		return s.opts.PageSize
 	}
-	return firstLimit
+	return cmp.Or(l.first, firstLimit)
 }
 
 // pageAfter returns how many objects to ask for after a page that had as many as
 // were asked for in about as many bytes.
 func (s *Source) pageAfter(objects, bytes int64) int64 {
 	if s.opts.PageSize > 0 || bytes <= 0 {
-		return s.firstPage()
+		return objects
 	}
 	return min(max(objects*bytesOfPage/bytes, leastLimit), mostLimit)
 }

@@ -21,7 +21,7 @@ func raw(client rest.Interface, kind snapshot.Kind, version string, take func(js
 	request := func(opts metav1.ListOptions) *rest.Request {
 		return paged(get(client, kind, version).Resource(kind.Resource()), opts)
 	}
-	return list{request, func(body *bufio.Reader, p *page) error {
+	return list{request: request, read: func(body *bufio.Reader, p *page) error {
 		return readJSON(body, p, func(item *json.RawMessage) error {
 			if err := take(*item, p.facts); err != nil {
 				return &objectError{err}

@@ -3,12 +3,16 @@ package kube
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/randfill"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 	"github.com/eventuallytrue/audit/rules"
 )
 
@@ -46,6 +50,9 @@ func FuzzReadFinding(f *testing.F) {
 			return
 		}
 		found, err := readFinding(&raw)
+		if all, ok := readKnown([]byte(`{"metadata":{"resourceVersion":"7"},"items":[` + string(data) + `]}`)); ok && len(all.findings) == 1 {
+			sameAlone(t, all.findings[0], found, err)
+		}
 		if err != nil {
 			if !errors.Is(err, ErrNewer) {
 				t.Errorf("it is neither read nor left alone: %v", err)
@@ -63,6 +70,58 @@ func FuzzReadFinding(f *testing.F) {
 		}
 		reconciled(t, first)
 	})
+}
+
+// sameAlone holds that a finding that is read with others is what it is alone.
+func sameAlone(t *testing.T, among, alone *v1alpha1.Finding, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("it is read among others and not alone: %v", err)
+	}
+	if diff := cmp.Diff(newStored(alone), newStored(among)); diff != "" {
+		t.Errorf("it is another one among others (-alone +among):\n%s", diff)
+	}
+}
+
+// A page of what this program writes is read at once, and one with a finding that it
+// does not write is not.
+func TestReadKnown(t *testing.T) {
+	record := Fit(audit.Record{Finding: audit.Finding{
+		ID: rules.ID("one-owner-per-host", rules.Subject{Kind: "Host", Name: "a"}), Rule: "one-owner-per-host",
+		Subject: rules.Subject{Kind: "Host", Name: "a"}, State: audit.Open,
+	}})
+	f := newFinding(record)
+	f.Status = newStatus(record)
+	full := fullMetadata(t)
+	full.Name, full.Labels = f.Name, f.Labels
+	f.ObjectMeta = full
+	data, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := func(items string) []byte {
+		return []byte(`{"apiVersion":"x","kind":"FindingList","metadata":{"resourceVersion":"7","continue":"c"},"items":[` + items + `]}`)
+	}
+	all, ok := readKnown(page(string(data)))
+	if !ok || len(all.findings) != 1 || all.meta.Continue != "c" || all.meta.ResourceVersion != "7" {
+		t.Fatalf("it reads %+v, %t", all, ok)
+	}
+	for _, seed := range []string{`{}`, strings.Replace(string(data), `"state":`, `"later":1,"state":`, 1), `{"metadata":{"name":["a"]}}`} {
+		if _, ok := readKnown(page(string(data) + "," + seed)); ok {
+			t.Errorf("a page with %s is read at once", seed)
+		}
+	}
+}
+
+// fullMetadata has every field that there is.
+func fullMetadata(t *testing.T) metav1.ObjectMeta {
+	t.Helper()
+	var m metav1.ObjectMeta
+	randfill.New().NilChance(0).NumElements(1, 2).Funcs(
+		func(at *metav1.Time, _ randfill.Continue) { *at = metav1.Unix(1_800_000_000, 0) },
+		func(f *metav1.FieldsV1, _ randfill.Continue) { *f = *metav1.NewFieldsV1(`{"f:spec":{}}`) },
+	).Fill(&m)
+	return m
 }
 
 // rewritten returns what is read of a record that was written.

@@ -39,28 +39,36 @@ func readFinding(raw *rawFinding) (*v1alpha1.Finding, error) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: raw.APIVersion, Kind: raw.Kind},
 		ObjectMeta: raw.Metadata,
 	}
-	if f.APIVersion != v1alpha1.GroupVersion().String() || f.Kind != v1alpha1.Kind {
-		return nil, fmt.Errorf("%w: it is a %q of %q", ErrNewer, f.Kind, f.APIVersion)
-	}
 	if err := strict(raw.Spec, &f.Spec); err != nil {
 		return nil, fmt.Errorf("%w: spec: %w", ErrNewer, err)
 	}
-	if !ours(f.Name, f.Spec) {
-		return nil, fmt.Errorf("%w: the name is not that of its rule and subject", ErrNewer)
-	}
 	switch string(bytes.TrimSpace(raw.Status)) {
 	case "", "null", "{}":
-		return f, nil
+		return f, known(f)
 	}
 	f.Status = &v1alpha1.FindingStatus{}
 	if err := strict(raw.Status, f.Status); err != nil {
 		return nil, fmt.Errorf("%w: status: %w", ErrNewer, err)
 	}
+	return f, known(f)
+}
+
+// known returns an error that wraps ErrNewer if a finding that decodes is yet another
+// than this program writes.
+func known(f *v1alpha1.Finding) error {
+	switch {
+	case f.APIVersion != v1alpha1.GroupVersion().String() || f.Kind != v1alpha1.Kind:
+		return fmt.Errorf("%w: it is a %q of %q", ErrNewer, f.Kind, f.APIVersion)
+	case !ours(f.Name, f.Spec):
+		return fmt.Errorf("%w: the name is not that of its rule and subject", ErrNewer)
+	case f.Status == nil:
+		return nil
+	}
 	switch f.Status.State {
 	case v1alpha1.StatePending, v1alpha1.StateOpen, v1alpha1.StateResolved:
-		return f, nil
+		return nil
 	}
-	return nil, fmt.Errorf("%w: its state is %q", ErrNewer, f.Status.State)
+	return fmt.Errorf("%w: its state is %q", ErrNewer, f.Status.State)
 }
 
 // strict decodes JSON. A field that is not known is an error, since it would be

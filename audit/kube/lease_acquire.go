@@ -29,6 +29,13 @@ func (e *HeldError) Error() string {
 // error is a *HeldError if somebody else has it still. What is held has to be
 // closed.
 func (l *Lease) Acquire(ctx context.Context, waitAtMost time.Duration) (*HeldLease, error) {
+	return l.AcquireAfter(ctx, waitAtMost, func() {})
+}
+
+// AcquireAfter is Acquire that calls a function each time it is about to take the
+// lease: then it has seen the lease free, or its holder gone. If it gets it by that
+// try, nobody else had it since.
+func (l *Lease) AcquireAfter(ctx context.Context, waitAtMost time.Duration, begin func()) (*HeldLease, error) {
 	me, err := l.identity()
 	if err != nil {
 		return nil, fmt.Errorf("acquire lease %q: %w", l.name, err)
@@ -42,7 +49,7 @@ func (l *Lease) Acquire(ctx context.Context, waitAtMost time.Duration) (*HeldLea
 	began := l.opts.Now()
 	for {
 		tried := l.opts.Now()
-		lease, err := l.try(tries, me, &seen)
+		lease, err := l.try(tries, me, &seen, begin)
 		if lease != nil {
 			return l.hold(ctx, me, lease, tried), nil
 		}
@@ -90,16 +97,18 @@ func (o *observation) over(spec *coordinationv1.LeaseSpec, now time.Time, own ti
 
 // try takes the lease if it can be had now. It returns neither lease nor error if
 // somebody else has it, and remembers who.
-func (l *Lease) try(ctx context.Context, me string, seen *observation) (*coordinationv1.Lease, error) {
+func (l *Lease) try(ctx context.Context, me string, seen *observation, begin func()) (*coordinationv1.Lease, error) {
 	lease, err := l.leases.Get(ctx, l.name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
+		begin()
 		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: l.name}, Spec: l.spec(me, nil)}
 		lease, err = l.leases.Create(ctx, lease, metav1.CreateOptions{})
 	case err != nil:
 		return nil, err
 	// A holder of this name is oneself, when the answer to an earlier try got lost.
 	case seen.over(&lease.Spec, l.opts.Now(), l.opts.Duration) || holder(&lease.Spec) == me:
+		begin()
 		lease.Spec = l.spec(me, &lease.Spec)
 		lease, err = l.leases.Update(ctx, lease, metav1.UpdateOptions{})
 	default:

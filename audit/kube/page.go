@@ -20,6 +20,9 @@ type list struct {
 	// read reads the answer to one and adds the facts of its objects to those there
 	// are. After an error none of what it added counts.
 	read func(*bufio.Reader, *page) error
+	// first is how many objects are asked for at first, where the options do not say
+	// it; zero stands for firstLimit.
+	first int64
 }
 
 // page is one page of a list while it is read.

@@ -44,7 +44,7 @@ func (s *Source) once(ctx context.Context, l list) (snapshot.Facts, int, error) 
 	defer cancel()
 	r := reader{source: s, list: l, body: bufio.NewReaderSize(nil, readAtOnce)}
 	items := 0
-	for coming := s.askPage(ctx, l, metav1.ListOptions{Limit: s.firstPage()}); coming != nil; {
+	for coming := s.askPage(ctx, l, metav1.ListOptions{Limit: s.firstPage(l)}); coming != nil; {
 		p, next, err := r.page(ctx, coming)
 		if err != nil {
 			return snapshot.Facts{}, 0, err

@@ -86,8 +86,8 @@ func within(l list, p snapshot.Part) list {
 	if p.Kind == snapshot.Namespaces {
 		field = "metadata.name"
 	}
-	return list{func(opts metav1.ListOptions) *rest.Request {
+	return list{request: func(opts metav1.ListOptions) *rest.Request {
 		opts.FieldSelector = field + "=" + p.Namespace
 		return l.request(opts)
-	}, l.read}
+	}, read: l.read}
 }

@@ -78,7 +78,7 @@ func (t typed[T, O, L, P]) list() list {
 		return t.client.Get().UseProtobufAsDefaultIfPreferred(true).Resource(t.kind.Resource()).
 			VersionedParams(&opts, scheme.ParameterCodec)
 	}
-	return list{request, func(body *bufio.Reader, p *page) error {
+	return list{request: request, read: func(body *bufio.Reader, p *page) error {
 		if isWire(body) {
 			return t.wire(body, p)
 		}

@@ -102,7 +102,7 @@ func TestLiveManyFindingsComeInPages(t *testing.T) {
 	if err != nil || len(records) != many || len(newer) != 0 {
 		t.Fatalf("load: %d records, %v, %v", len(records), newer, err)
 	}
-	// Of 500 first, and then of as many as make a few MiB.
+	// Of 1000 first, and then of as many as make a few MiB.
 	if n := requests.since(); n != 2 {
 		t.Errorf("they come in %d pages, not 2", n)
 	}

@@ -29,7 +29,7 @@ type turns struct {
 type alone struct{}
 
 // Acquire implements audit.Lock.
-func (alone) Acquire(ctx context.Context) (context.Context, func(), error) {
+func (alone) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {
 	return ctx, func() {}, nil
 }
 
@@ -61,13 +61,16 @@ func (o *sweepOptions) newLock(cfg *rest.Config) (audit.Lock, error) {
 }
 
 // Acquire implements audit.Lock.
-func (t turns) Acquire(ctx context.Context) (context.Context, func(), error) {
-	return t.within(ctx, t.wait)
+func (t turns) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
+	return t.held(t.lease.AcquireAfter(ctx, t.wait, begin))
 }
 
 // within is Acquire that waits as long as it is told.
 func (t turns) within(ctx context.Context, wait time.Duration) (context.Context, func(), error) {
-	turn, err := t.lease.Acquire(ctx, wait)
+	return t.held(t.lease.Acquire(ctx, wait))
+}
+
+func (t turns) held(turn *kube.HeldLease, err error) (context.Context, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}

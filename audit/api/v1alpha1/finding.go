@@ -42,6 +42,8 @@ type FindingList struct {
 }
 
 // FindingSpec is the identity of a finding.
+//
+// +structType=atomic
 type FindingSpec struct {
 	// Rule is the name of the rule that is broken.
 	// +kubebuilder:validation:MaxLength=40

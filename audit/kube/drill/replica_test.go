@@ -105,7 +105,9 @@ func (r *replica) try(t *testing.T) []audit.Delivery {
 // free is a lock that lets everybody in.
 type free struct{}
 
-func (free) Acquire(ctx context.Context) (context.Context, func(), error) { return ctx, func() {}, nil }
+func (free) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {
+	return ctx, func() {}, nil
+}
 
 // turns is the Lease as a lock.
 type turns struct {
@@ -127,8 +129,8 @@ func newTurns(t *testing.T, cfg *rest.Config, host string) turns {
 }
 
 // Acquire implements audit.Lock.
-func (l turns) Acquire(ctx context.Context) (context.Context, func(), error) {
-	turn, err := l.lease.Acquire(ctx, 45*time.Second)
+func (l turns) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
+	turn, err := l.lease.AcquireAfter(ctx, 45*time.Second, begin)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -35,9 +35,9 @@ type turns struct {
 }
 
 // Acquire implements audit.Lock.
-func (l *turns) Acquire(ctx context.Context) (context.Context, func(), error) {
+func (l *turns) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
 	l.swept()
-	turn, err := l.lease.Acquire(ctx, 300*time.Millisecond)
+	turn, err := l.lease.AcquireAfter(ctx, 300*time.Millisecond, begin)
 	if err != nil {
 		return nil, nil, err
 	}
