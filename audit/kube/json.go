@@ -15,7 +15,12 @@ import (
 func readJSON[O any](body io.Reader, p *page, item func(*O) error) error {
 	var meta metav1.ListMeta
 	in := json.NewDecoder(body)
+	seen := map[string]bool{}
 	err := members(in, func(name string) error {
+		if seen[name] {
+			return fmt.Errorf("there is more than one %q", name)
+		}
+		seen[name] = true
 		switch name {
 		case "metadata":
 			return in.Decode(&meta)

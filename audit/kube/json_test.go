@@ -34,6 +34,7 @@ func TestFormsOfAListInJSON(t *testing.T) {
 		{"a list alone is no list of the API", `[` + a + `]`, nil, false},
 		{"nor is null", `null`, nil, false},
 		{"nor are objects without a version", `{"items":[` + a + `],"metadata":{}}`, nil, false},
+		{"nor is a list with objects in two places", `{"items":[` + a + `],"metadata":{"resourceVersion":"7"},"items":[]}`, nil, false},
 		{"nor is a list with something behind it", `{"items":[` + a + `],"metadata":{"resourceVersion":"7"}}{}`, nil, false},
 		{"nor one that is closed twice", `{"items":[` + a + `]],"metadata":{"resourceVersion":"7"}}`, nil, false},
 		{"nor what is no text", "\xff\xfe", nil, false},

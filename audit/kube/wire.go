@@ -59,6 +59,9 @@ func (l wireList) read(body *bufio.Reader) error {
 	err := envelope.walk(func(n protowire.Number, size int64) error {
 		switch n {
 		case envelopeRaw:
+			if listed {
+				return errGarbled
+			}
 			listed = true
 			return l.items(&wire{in: body, left: size, long: l.long}, size)
 		case envelopeEncoding:

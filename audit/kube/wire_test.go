@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,6 +175,7 @@ func TestGarbledProtobufFailsAKind(t *testing.T) {
 		{"nothing behind the magic", whole[:4], "no resource version"},
 		{"an envelope that is cut off", whole[:len(whole)/2], "garbled"},
 		{"no envelope", append([]byte("k8s\x00"), bytes.Repeat([]byte{0xff}, 40)...), "garbled"},
+		{"two lists", append(slices.Clone(whole), whole[4:]...), "garbled"},
 		{"an encoding that nobody asked for", []byte("k8s\x00\x1a\x04gzip"), `encoding "gzip"`},
 		{"an object that is none", []byte("k8s\x00\x12\x0a\x0a\x03\x12\x017\x12\x03\x0a\x01\xff"), "decode ingresses"},
 	} {
