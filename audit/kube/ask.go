@@ -12,11 +12,13 @@ import (
 // as kubectl asks for at first, and then as many as make an answer of a few MiB. A
 // server may have to look at all that is still to come for each page that it
 // answers, so small pages make a large list slow; and it holds an answer as a whole,
-// so what is large is asked for in small pages.
+// so what is large is asked for in small pages. The objects of the next page need
+// not be as those of the last: what the server did not manage is asked for by halves.
 const (
 	firstLimit  = 500
 	leastLimit  = 50
 	mostLimit   = 4000
+	mostGrowth  = 4
 	bytesOfPage = 4 << 20
 )
 
@@ -28,50 +30,71 @@ func (s *Source) firstPage(l list) int64 {
 }
 
 // pageAfter returns how many objects to ask for after a page that had as many as
-// were asked for in about as many bytes.
-func (s *Source) pageAfter(objects, bytes int64) int64 {
+// were asked for in about as many bytes, but no more than given.
+func (s *Source) pageAfter(objects, bytes, most int64) int64 {
 	if s.opts.PageSize > 0 || bytes <= 0 {
 		return objects
 	}
-	return min(max(objects*bytesOfPage/bytes, leastLimit), mostLimit)
+	fitting := max(objects*bytesOfPage/bytes, leastLimit)
+	return min(fitting, objects*mostGrowth, most)
+}
+
+// pageAgain returns how many objects to ask for after a page of so many failed.
+func (s *Source) pageAgain(objects int64) int64 {
+	if s.opts.PageSize > 0 {
+		return objects
+	}
+	return min(objects, max(objects/2, leastLimit))
 }
 
 // asked is a request for a page that was made.
 type asked struct {
-	ctx    context.Context
+	ctx   context.Context
+	list  list
+	opts  metav1.ListOptions
+	first chan opened // takes what comes of it, and is nil when that is gone
+	// cancel ends the first request.
 	cancel context.CancelFunc
-	list   list
-	opts   metav1.ListOptions
-	first  chan opened // takes what comes of it, and is nil when that is gone
 }
 
 // opened is an answer of which nothing is read yet.
 type opened struct {
-	body io.ReadCloser
-	err  error
+	body   io.ReadCloser
+	cancel context.CancelFunc // of the request, so that nobody waits for what is of no use
+	err    error
+}
+
+func (o *opened) close() {
+	o.cancel()
+	if o.err == nil {
+		_ = o.body.Close() // it was read, or is of no use
+	}
 }
 
 // askPage asks for a page. What comes of it nobody has to receive.
 func (s *Source) askPage(ctx context.Context, l list, opts metav1.ListOptions) *asked {
-	ctx, cancel := context.WithCancel(s.usage.begin(ctx))
-	a := &asked{ctx: ctx, cancel: cancel, list: l, opts: opts, first: make(chan opened, 1)}
+	a := &asked{ctx: s.usage.begin(ctx), list: l, opts: opts, first: make(chan opened, 1)}
+	once, cancel := context.WithCancel(a.ctx)
+	a.cancel = cancel
 	first := a.first
 	go func() {
-		body, err := l.request(opts).Stream(ctx)
-		first <- opened{body, err}
+		body, err := l.request(opts).Stream(once)
+		first <- opened{body, cancel, err}
 	}()
 	return a
 }
 
 // answer returns the answer, and when it is called again that to the same request
-// made anew. Whoever gets one closes it.
-func (a *asked) answer() (io.ReadCloser, error) {
-	if a.first == nil {
-		return a.list.request(a.opts).Stream(a.ctx)
+// made anew. Whoever gets it closes it.
+func (a *asked) answer() opened {
+	if a.first != nil {
+		o := <-a.first
+		a.first = nil
+		return o
 	}
-	o := <-a.first
-	a.first = nil
-	return o.body, o.err
+	once, cancel := context.WithCancel(a.ctx)
+	body, err := a.list.request(a.opts).Stream(once)
+	return opened{body, cancel, err}
 }
 
 // drop gives up what nobody has received. It may be called on nil.
@@ -80,9 +103,9 @@ func (a *asked) drop() {
 		return
 	}
 	a.cancel()
+	first := a.first
 	go func() {
-		if o := <-a.first; o.err == nil {
-			_ = o.body.Close() // it is of no use
-		}
+		o := <-first
+		o.close()
 	}()
 }

@@ -22,8 +22,8 @@ func raw(client rest.Interface, kind snapshot.Kind, version string, take func(js
 		return paged(get(client, kind, version).Resource(kind.Resource()), opts)
 	}
 	return list{request: request, read: func(body *bufio.Reader, p *page) error {
-		return readJSON(body, p, func(item *json.RawMessage) error {
-			if err := take(*item, p.facts); err != nil {
+		return readJSON(body, p, func(item json.RawMessage) error {
+			if err := take(item, p.facts); err != nil {
 				return &objectError{err}
 			}
 			return nil

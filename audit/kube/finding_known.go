@@ -27,6 +27,10 @@ func readKnown(text []byte) (knownFindings, bool) {
 	if strange, err := kjson.UnmarshalStrict(text, &list); err != nil || len(strange) > 0 {
 		return knownFindings{}, false
 	}
+	// An API server would not send it.
+	if list.Items == nil || isList(list.Kind, "") != nil {
+		return knownFindings{}, false
+	}
 	all := knownFindings{meta: list.Metadata, findings: make([]*v1alpha1.Finding, len(list.Items))}
 	for i := range list.Items {
 		f := list.Items[i].finding()

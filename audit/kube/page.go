@@ -5,8 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -23,11 +24,14 @@ type list struct {
 	// first is how many objects are asked for at first, where the options do not say
 	// it; zero stands for firstLimit.
 	first int64
+	// kind is that of the list, such as "PodList"; empty where it is not known.
+	kind string
 }
 
 // page is one page of a list while it is read.
 type page struct {
 	opts  metav1.ListOptions // with which it was asked for
+	kind  string             // that of its list, empty where it is not known
 	facts *snapshot.Facts
 	items int
 	next  string // the token of the next page, empty after the last
@@ -52,13 +56,30 @@ func (p *page) head(version, next string, bytes int64) error {
 	return nil
 }
 
-// whole reads an answer to its end. The bytes hold until the next page is read.
-func (p *page) whole(body *bufio.Reader) ([]byte, error) {
+// begin reads an answer to its end, or as many bytes of it as given. They hold until
+// the next page is read.
+func (p *page) begin(body *bufio.Reader, most int64) (text []byte, whole bool, err error) {
 	p.scratch.Reset()
-	if _, err := p.scratch.ReadFrom(body); err != nil {
-		return nil, brokeOff(err)
+	_, err = io.CopyN(p.scratch, body, most)
+	switch {
+	case errors.Is(err, io.EOF):
+		return p.scratch.Bytes(), true, nil
+	case err != nil:
+		return nil, false, brokeOff(err)
 	}
-	return p.scratch.Bytes(), nil
+	return p.scratch.Bytes(), false, nil
+}
+
+// isList returns an error for the kind of an answer that is not the list wanted.
+func isList(kind, wanted string) error {
+	switch {
+	case kind == "":
+	case !strings.HasSuffix(kind, "List"):
+		return fmt.Errorf("the answer is a %q and no list", kind)
+	case wanted != "" && kind != wanted:
+		return fmt.Errorf("the answer is a %q and no %q", kind, wanted)
+	}
+	return nil
 }
 
 func brokeOff(err error) error { return fmt.Errorf("the answer broke off: %w", err) }
@@ -70,11 +91,3 @@ type objectError struct{ err error }
 func (e *objectError) Error() string { return e.err.Error() }
 
 func (e *objectError) Unwrap() error { return e.err }
-
-// refused returns the error that an answer in JSON says, if it is no list.
-func refused(decoded any) error {
-	if status, ok := decoded.(*metav1.Status); ok && status.Status != metav1.StatusSuccess {
-		return apierrors.FromObject(status)
-	}
-	return nil
-}

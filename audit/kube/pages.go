@@ -18,8 +18,11 @@ import (
 // expires this often will not get done.
 const maxStarts = 4
 
-// errRepeats is a server that would have us read one page for ever.
-var errRepeats = errors.New("the server names the same page twice in a row")
+// errRepeats is a server that would have us read for ever.
+var errRepeats = errors.New("the server names the same page twice")
+
+// mostEmpty is how many pages without any object may follow each other.
+const mostEmpty = 100
 
 // all reads a kind to its end. After an error there are no facts.
 //
@@ -42,14 +45,21 @@ func (s *Source) once(ctx context.Context, l list) (snapshot.Facts, int, error) 
 	// What is on its way when there is an error is of no use.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := reader{source: s, list: l, body: bufio.NewReaderSize(nil, readAtOnce)}
-	items := 0
+	r := reader{source: s, list: l, body: bufio.NewReaderSize(nil, readAtOnce), most: mostLimit, tokens: map[string]bool{}}
+	items, empty := 0, 0
 	for coming := s.askPage(ctx, l, metav1.ListOptions{Limit: s.firstPage(l)}); coming != nil; {
 		p, next, err := r.page(ctx, coming)
 		if err != nil {
 			return snapshot.Facts{}, 0, err
 		}
 		items += p.items
+		if empty++; p.items > 0 {
+			empty = 0
+		}
+		if empty > mostEmpty {
+			next.drop()
+			return snapshot.Facts{}, 0, errRepeats
+		}
 		coming = next
 	}
 	return r.facts, items, nil
@@ -67,39 +77,49 @@ type reader struct {
 	facts   snapshot.Facts // of the pages so far
 	body    *bufio.Reader
 	scratch bytes.Buffer
+	most    int64           // objects that are asked for at once
+	tokens  map[string]bool // of the pages so far
 }
 
 // page reads the page that was asked for. The next one is asked for as soon as it is
 // known where that begins, so that the server is at work while this one is taken in;
 // after the last one it is nil.
 func (r *reader) page(ctx context.Context, a *asked) (p *page, next *asked, err error) {
+	if r.tokens[a.opts.Continue] {
+		a.drop()
+		return nil, nil, errRepeats
+	}
+	r.tokens[a.opts.Continue] = true
+	again := false
 	err = r.source.try(a.ctx, func(context.Context) error {
 		// An earlier try may have been of another state of the cluster.
 		next.drop()
 		next = nil
-		body, err := a.answer()
-		if err != nil {
-			return err
+		if again {
+			a.opts.Limit = r.source.pageAgain(a.opts.Limit)
+			r.most = a.opts.Limit
 		}
-		defer body.Close() // it was read, or is of no use
+		again = true
+		answer := a.answer()
+		defer answer.close()
+		if answer.err != nil {
+			return answer.err
+		}
 		before := r.facts
-		p = &page{opts: a.opts, facts: &r.facts, scratch: &r.scratch}
+		p = &page{opts: a.opts, kind: r.list.kind, facts: &r.facts, scratch: &r.scratch}
 		p.headed = func(bytes int64) {
-			if p.next != "" && p.next != a.opts.Continue {
-				opts := metav1.ListOptions{Limit: r.source.pageAfter(a.opts.Limit, bytes), Continue: p.next}
+			if p.next != "" {
+				opts := metav1.ListOptions{Limit: r.source.pageAfter(a.opts.Limit, bytes, r.most), Continue: p.next}
 				next = r.source.askPage(ctx, r.list, opts)
 			}
 		}
-		r.body.Reset(body)
+		r.body.Reset(answer.body)
 		if err := r.list.read(r.body, p); err != nil {
 			r.facts = before
 			return err
 		}
 		return nil
 	})
-	if err == nil && p.next != "" && next == nil {
-		err = errRepeats
-	}
 	if err != nil {
 		next.drop()
 		return nil, nil, err

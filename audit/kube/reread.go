@@ -86,8 +86,10 @@ func within(l list, p snapshot.Part) list {
 	if p.Kind == snapshot.Namespaces {
 		field = "metadata.name"
 	}
-	return list{request: func(opts metav1.ListOptions) *rest.Request {
+	part := l
+	part.request = func(opts metav1.ListOptions) *rest.Request {
 		opts.FieldSelector = field + "=" + p.Namespace
 		return l.request(opts)
-	}, read: l.read}
+	}
+	return part
 }

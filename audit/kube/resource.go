@@ -2,13 +2,16 @@ package kube
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -78,18 +81,18 @@ func (t typed[T, O, L, P]) list() list {
 		return t.client.Get().UseProtobufAsDefaultIfPreferred(true).Resource(t.kind.Resource()).
 			VersionedParams(&opts, scheme.ParameterCodec)
 	}
-	return list{request: request, read: func(body *bufio.Reader, p *page) error {
+	return list{kind: reflect.TypeFor[T]().Name(), request: request, read: func(body *bufio.Reader, p *page) error {
 		if isWire(body) {
 			return t.wire(body, p)
 		}
-		return t.decoded(body, p)
+		return t.json(body, p)
 	}}
 }
 
 // wire reads a page of protobuf. Its objects are decoded one at a time.
 func (t typed[T, O, L, P]) wire(body *bufio.Reader, p *page) error {
 	var lean []byte
-	return wireList{head: func(m wireMeta, bytes int64) error {
+	return wireList{kind: p.kind, head: func(m wireMeta, bytes int64) error {
 		if t.facts.grow != nil && m.next != "" {
 			t.facts.grow(p.facts, int(p.opts.Limit)+min(m.remaining, maxRoom))
 		}
@@ -109,27 +112,14 @@ func (t typed[T, O, L, P]) wire(body *bufio.Reader, p *page) error {
 	}, long: p.scratch}.read(body)
 }
 
-// decoded reads a page of whatever else the typed clients decode.
-func (t typed[T, O, L, P]) decoded(body *bufio.Reader, p *page) error {
-	text, err := p.whole(body)
-	if err != nil {
-		return err
-	}
-	list := L(new(T))
-	answer, _, err := scheme.Codecs.UniversalDeserializer().Decode(text, nil, list)
-	if err == nil {
-		err = refused(answer)
-	}
-	if err != nil {
-		return err
-	}
-	objects := t.items(list)
-	p.items = len(objects)
-	if err := p.head(list.GetResourceVersion(), list.GetContinue(), int64(len(text))); err != nil {
-		return err
-	}
-	for i := range objects {
-		t.facts.add(p.facts, &objects[i])
-	}
-	return nil
+// json reads a page of JSON. Its objects are decoded one at a time, too.
+func (t typed[T, O, L, P]) json(body *bufio.Reader, p *page) error {
+	return readJSON(body, p, func(item json.RawMessage) error {
+		var o O
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(item, &o); err != nil {
+			return &objectError{fmt.Errorf("decode %s: %w", t.kind, err)}
+		}
+		t.facts.add(p.facts, &o)
+		return nil
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 )
 
 // findingsOfPage is how many findings are asked for at first. Of most there are a few
@@ -30,24 +32,11 @@ func (s *Store) Load(ctx context.Context) (records []audit.Stored, newer []strin
 		if p.opts.Continue == "" {
 			records, newer = nil, nil
 		}
-		text, err := p.whole(body)
-		if err != nil {
-			return err
-		}
-		if known, ok := readKnown(text); ok {
-			for _, f := range known.findings {
-				records = append(records, newStored(f))
-			}
-			return p.head(known.meta.ResourceVersion, known.meta.Continue, int64(len(text)))
-		}
 		readable, other := records, newer
-		err = readJSON(bytes.NewReader(text), p, func(item *listedFinding) error {
-			if f, err := readFinding(item.raw()); err != nil {
-				newer = append(newer, item.Metadata.Name)
-			} else {
-				records = append(records, newStored(f))
-			}
-			return nil
+		err := readFindings(body, p, func(f *v1alpha1.Finding) {
+			records = append(records, newStored(f))
+		}, func(name string) {
+			newer = append(newer, name)
 		})
 		if err != nil {
 			records, newer = readable, other
@@ -60,6 +49,38 @@ func (s *Store) Load(ctx context.Context) (records []audit.Stored, newer []strin
 	slices.SortFunc(records, func(a, b audit.Stored) int { return strings.Compare(a.ID, b.ID) })
 	slices.Sort(newer)
 	return records, newer, nil
+}
+
+// mostAtOnce is how many bytes of findings are held at once. Common ones are decoded
+// fastest together, and of uncommon ones a page may have hundreds of MiB.
+const mostAtOnce = 8 << 20
+
+// readFindings reads a page of findings, and tells of each that is as this program
+// writes it, or else its name. After an error nothing that it told counts.
+func readFindings(body *bufio.Reader, p *page, known func(*v1alpha1.Finding), other func(name string)) error {
+	text, whole, err := p.begin(body, mostAtOnce)
+	if err != nil {
+		return err
+	}
+	if all, ok := readKnown(text); ok && whole {
+		p.items = len(all.findings)
+		for _, f := range all.findings {
+			known(f)
+		}
+		return p.head(all.meta.ResourceVersion, all.meta.Continue, int64(len(text)))
+	}
+	return readJSON(io.MultiReader(bytes.NewReader(text), body), p, func(item json.RawMessage) error {
+		var listed listedFinding
+		if err := json.Unmarshal(item, &listed); err != nil {
+			return err
+		}
+		if f, err := readFinding(listed.raw()); err != nil {
+			other(listed.Metadata.Name)
+		} else {
+			known(f)
+		}
+		return nil
+	})
 }
 
 // listedFinding is a finding in a list, of whose metadata there is only what a

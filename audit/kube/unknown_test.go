@@ -42,7 +42,7 @@ func failures(resource string) map[string]unknown {
 		},
 		"where the pages have no end": {
 			kubetest.First(always, later, ok(`{"metadata":{"resourceVersion":"7","continue":"2"},"items":[]}`)),
-			snapshot.Failed, "the server names the same page twice in a row",
+			snapshot.Failed, "the server names the same page twice",
 		},
 		"where every page is an empty object": {
 			kubetest.First(always, kubetest.Page(resource, false), ok(`{}`)),

@@ -15,8 +15,10 @@ import (
 // what is stored in etcd is of the same form.
 const (
 	wireMagic        = "k8s\x00"
+	envelopeType     = 1
 	envelopeRaw      = 2
 	envelopeEncoding = 3
+	typeKind         = 2
 	listMetadata     = 1
 	listItems        = 2
 	metaVersion      = 2
@@ -36,6 +38,7 @@ func isWire(body *bufio.Reader) bool {
 // objects of a page with all their fields at once. Here each object is found where
 // it lies.
 type wireList struct {
+	kind string // that it has to be of
 	// head is called once, with the metadata and the bytes that the list is of.
 	head func(wireMeta, int64) error
 	// item is called with each object. The bytes hold until it returns.
@@ -58,6 +61,8 @@ func (l wireList) read(body *bufio.Reader) error {
 	envelope := wire{in: body, left: math.MaxInt64, open: true, long: l.long}
 	err := envelope.walk(func(n protowire.Number, size int64) error {
 		switch n {
+		case envelopeType:
+			return envelope.typed(size, l.kind)
 		case envelopeRaw:
 			if listed {
 				return errGarbled
@@ -72,7 +77,7 @@ func (l wireList) read(body *bufio.Reader) error {
 			return err
 		}
 		return envelope.skip(size)
-	})
+	}, envelopeType, envelopeRaw, envelopeEncoding)
 	if err == nil && !listed {
 		err = errNoList
 	}
@@ -105,7 +110,7 @@ func (l wireList) items(w *wire, size int64) error {
 			return l.item(value)
 		}
 		return w.skip(length)
-	})
+	}, listMetadata, listItems)
 	if err == nil && !headed {
 		err = errNoList
 	}
@@ -113,16 +118,36 @@ func (l wireList) items(w *wire, size int64) error {
 }
 
 // field takes in a field of the metadata.
-func (m *wireMeta) field(n protowire.Number, kind protowire.Type, value []byte) {
+func (m *wireMeta) field(n protowire.Number, kind protowire.Type, value []byte) error {
 	switch {
-	case n == metaVersion && kind == protowire.BytesType:
+	case n == metaVersion && kind == protowire.BytesType && m.version == "":
 		m.version = string(value)
-	case n == metaContinue && kind == protowire.BytesType:
+	case n == metaContinue && kind == protowire.BytesType && m.next == "":
 		m.next = string(value)
 	case n == metaRemaining && kind == protowire.VarintType:
 		count, _ := protowire.ConsumeVarint(value)
 		m.remaining = int(min(count, math.MaxInt32))
+	case n == metaVersion || n == metaContinue || n == metaRemaining:
+		return errGarbled
 	}
+	return nil
+}
+
+// typed reads the type of an answer, which has to be that of a list.
+func (w *wire) typed(size int64, wanted string) error {
+	value, err := w.bytes(size)
+	if err != nil {
+		return err
+	}
+	return walk(value, func(n protowire.Number, kind protowire.Type, value []byte) error {
+		switch {
+		case n != typeKind:
+			return nil
+		case kind != protowire.BytesType:
+			return errGarbled
+		}
+		return isList(string(value), wanted)
+	})
 }
 
 // errGarbled is an answer that says it is protobuf and does not read as such.
@@ -130,7 +155,7 @@ var errGarbled = errors.New("the answer is garbled")
 
 // walk calls a function for each field of a message, with the bytes of a text or of
 // another message, and with a number as it is encoded.
-func walk(message []byte, found func(protowire.Number, protowire.Type, []byte)) error {
+func walk(message []byte, found func(protowire.Number, protowire.Type, []byte) error) error {
 	for len(message) > 0 {
 		number, kind, tag := protowire.ConsumeTag(message)
 		if tag < 0 {
@@ -144,7 +169,9 @@ func walk(message []byte, found func(protowire.Number, protowire.Type, []byte)) 
 		if kind == protowire.BytesType {
 			value, _ = protowire.ConsumeBytes(value)
 		}
-		found(number, kind, value)
+		if err := found(number, kind, value); err != nil {
+			return err
+		}
 		message = message[tag+size:]
 	}
 	return nil

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -18,15 +20,16 @@ type wire struct {
 }
 
 // walk calls a function for each field of the message that holds bytes: a text or
-// another message. It is told how many they are, and reads them or skips them.
-func (w *wire) walk(found func(n protowire.Number, size int64) error) error {
+// another message. It is told how many they are, and reads them or skips them. Those
+// of the fields given hold bytes, or the message is garbled.
+func (w *wire) walk(found func(n protowire.Number, size int64) error, bytes ...protowire.Number) error {
 	for !w.ended() {
 		tag, err := w.varint()
 		if err != nil {
 			return err
 		}
 		number, kind := protowire.DecodeTag(tag)
-		if number < protowire.MinValidNumber {
+		if number < protowire.MinValidNumber || kind != protowire.BytesType && slices.Contains(bytes, number) {
 			return errGarbled
 		}
 		switch kind {
@@ -69,10 +72,16 @@ func (w *wire) ended() bool {
 	return errors.Is(err, io.EOF)
 }
 
+// mostBytes bounds one object. No API server stores one that is half as large.
+const mostBytes = 64 << 20
+
 // bytes returns the next bytes of the message, which hold until the next read.
 func (w *wire) bytes(n int64) ([]byte, error) {
 	if n > w.left {
 		return nil, errGarbled
+	}
+	if n > mostBytes {
+		return nil, fmt.Errorf("there is an object of %d MiB", n>>20)
 	}
 	w.left -= n
 	if n <= int64(w.in.Size()) {
@@ -110,6 +119,9 @@ func (w *wire) varint() (uint64, error) {
 			return 0, unfinished(err)
 		}
 		w.left--
+		if shift == 63 && b > 1 {
+			break
+		}
 		n |= uint64(b&0x7f) << shift
 		if b < 0x80 {
 			return n, nil
