@@ -2,6 +2,7 @@ package manifests
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -19,6 +20,10 @@ func (r *reader) list(where string, v value, t typeMeta, depth int) bool {
 	items, ok, err := v.list(depth)
 	if err != nil {
 		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
+		return true
+	}
+	if !ok && t.Kind == "List" && t.APIVersion == "v1" {
+		r.problem(where, errors.New("decode List: it has no items"))
 		return true
 	}
 	if !ok {

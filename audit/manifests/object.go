@@ -65,8 +65,9 @@ func (r *reader) object(where string, v value, inherit typeMeta, depth int) {
 	case err != nil:
 		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
 	default:
-		r.items[entry.kind]++
-		r.twice(where, identity{gv.WithKind(t.Kind), name}, data)
+		if !r.twice(where, identity{gv.WithKind(t.Kind), name}, data) {
+			r.items[entry.kind]++
+		}
 	}
 }
 

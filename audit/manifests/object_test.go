@@ -84,7 +84,7 @@ func TestReadObjectTwiceKeepsTheLast(t *testing.T) {
 	got, snap := read(t, stdin(strings.NewReader(ingress("first")+ingress("last"))))
 	want := reading{
 		objects:  []string{"Ingress default/web"},
-		problems: []string{"standard input document 2: Ingress web is another one than in standard input document 1"},
+		problems: []string{"standard input document 2: Ingress default/web is another one than in standard input document 1"},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(reading{})); diff != "" {
 		t.Fatalf("read (-want +got):\n%s", diff)
@@ -101,7 +101,7 @@ func TestReadObjectTwiceSeesTheNamespaceThatIsLeftOut(t *testing.T) {
 		"apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web, namespace: default}\nspec: {ingressClassName: a}\n"
 	streamCase{
 		in: in, objects: []string{"Ingress default/web"},
-		problems: []string{"document 2: Ingress web is another one than in standard input document 1"},
+		problems: []string{"document 2: Ingress default/web is another one than in standard input document 1"},
 	}.run(t)
 }
 

@@ -2,6 +2,7 @@ package manifests
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type reader struct {
 	// was taken in.
 	documents int
 	seen      map[digest]reading
+	compact   bytes.Buffer // for one object at a time
 }
 
 // maxProblems is how many problems are listed. Each part of a file may be one, so that

@@ -38,11 +38,27 @@ type reading struct {
 
 // twice notes an object, and names one that was read before and held something
 // else: which of the two is so cannot be known, and the one that is read last
-// counts. An object that is the same again, as in two exports, is no problem.
-func (r *reader) twice(where string, o identity, data json.RawMessage) {
+// counts. An object that is the same again, as in two exports, is no problem. It
+// reports whether the object was read before.
+func (r *reader) twice(where string, o identity, data json.RawMessage) bool {
+	// In a list the same object stands behind more blanks.
+	r.compact.Reset()
+	if json.Compact(&r.compact, data) == nil {
+		data = r.compact.Bytes()
+	}
 	key, now := o.digest(), reading{where, digestOf(data)}
-	if before, ok := r.seen[key]; ok && before.sum != now.sum {
-		r.problem(where, fmt.Errorf("%s %s is another one than in %s", o.Kind, o.Name, before.where))
+	before, ok := r.seen[key]
+	if ok && before.sum != now.sum {
+		r.problem(where, fmt.Errorf("%s %s is another one than in %s", o.Kind, o.called(), before.where))
 	}
 	r.seen[key] = now
+	return ok
+}
+
+// called is the name of an object, with its namespace if it is in one.
+func (o identity) called() string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
 }

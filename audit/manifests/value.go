@@ -61,6 +61,7 @@ func readValue(d *json.Decoder) (value, error) {
 // members reads a mapping whose brace has been read.
 func (v *value) members(d *json.Decoder, top bool) error {
 	v.text = append(v.text, '{')
+	seen := map[json.Token]bool{}
 	for n := 0; ; n++ {
 		key, err := d.Token()
 		if err != nil {
@@ -70,6 +71,11 @@ func (v *value) members(d *json.Decoder, top bool) error {
 			v.text = append(v.text, '}')
 			return nil
 		}
+		// Only one would count, and nobody would know.
+		if seen[key] && top {
+			return fmt.Errorf("there is more than one %q", key)
+		}
+		seen[key] = true
 		if n > 0 {
 			v.text = append(v.text, ',')
 		}
@@ -88,10 +94,8 @@ func (v *value) members(d *json.Decoder, top bool) error {
 	}
 }
 
-// readItems reads what is called the items of a value, be it a list or not. Of
-// several the last counts, as everywhere.
+// readItems reads what is called the items of a value, be it a list or not.
 func (v *value) readItems(d *json.Decoder) error {
-	v.items, v.at = nil, 0
 	first, err := d.Token()
 	if err != nil {
 		return err

@@ -26,6 +26,9 @@ func FuzzReadValue(f *testing.F) {
 		var want json.RawMessage
 		wantErr := json.NewDecoder(bytes.NewReader(data)).Decode(&want)
 		v, err := readValue(newDecoder(bytes.NewReader(data)))
+		if err != nil && strings.Contains(err.Error(), "more than one") {
+			return // of which a decoder says nothing
+		}
 		if (err == nil) != (wantErr == nil) || errors.Is(err, io.EOF) != errors.Is(wantErr, io.EOF) {
 			t.Fatalf("with its items apart it gives %v, as a whole %v", err, wantErr)
 		}

@@ -48,7 +48,8 @@ func parseTree(document []byte) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	return kyaml.YAMLToJSON(document)
+	// Of two keys that are the same only one would count, and nobody would know.
+	return kyaml.YAMLToJSONStrict(document)
 }
 
 // ordinaryLines reports whether lines end as they mostly do, and nowhere else.
@@ -56,6 +57,10 @@ func ordinaryLines(document []byte) bool {
 	return bytes.Count(document, []byte("\r")) == bytes.Count(document, []byte("\r\n")) &&
 		!bytes.ContainsAny(document, "\u0085\u2028\u2029")
 }
+
+// directives reports whether a line behind the first one may be a directive, at which
+// the parser that makes JSON stops as at an end.
+func directives(document []byte) bool { return bytes.Contains(document, []byte("\n%")) }
 
 // aliases reports whether there may be aliases with an anchor to stand for.
 func aliases(document []byte) bool {
@@ -66,7 +71,7 @@ func aliases(document []byte) bool {
 // with ordinary line ends and without aliases, as nearly all are. Then nothing
 // can stand behind its value, and it takes no more room than its text.
 func plain(document []byte) bool {
-	if aliases(document) || !ordinaryLines(document) {
+	if aliases(document) || !ordinaryLines(document) || directives(document) {
 		return false
 	}
 	for line := range bytes.Lines(document) {

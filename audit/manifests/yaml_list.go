@@ -27,7 +27,9 @@ func parseList(document []byte) (value, error) {
 	if !ok {
 		l, ok = cutFlow(document)
 	}
-	if !ok || !ordinaryLines(document) {
+	// What is behind the items may be about them: an alias there stands for the last
+	// anchor of its name, which may be in an item.
+	if !ok || !ordinaryLines(document) || directives(document) || bytes.IndexByte(l.tail, '*') >= 0 {
 		return value{}, errNoList
 	}
 	// No document can have its own digest in it.
@@ -93,7 +95,7 @@ func (l *listText) parseItem(text []byte) (item []byte, weight int, err error) {
 			return nil, 0, err
 		}
 	}
-	list, err := kyaml.YAMLToJSON(text)
+	list, err := kyaml.YAMLToJSONStrict(text)
 	if err != nil {
 		return nil, 0, err
 	}
