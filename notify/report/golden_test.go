@@ -55,6 +55,8 @@ func goldens() []golden {
 		{"incomplete.txt", Table, incompleteResult(), Options{Width: 100}},
 		{"incomplete.json", JSON, incompleteResult(), Options{}},
 		{"blind.txt", Table, blindResult(), Options{Width: 100}},
+		{"alone.txt", Table, aloneResult(), Options{Width: 100}},
+		{"alone-wide.txt", Wide, aloneResult(), Options{Width: 100}},
 		{"hostile.txt", Table, hostileResult(), Options{Width: 100}},
 		{"hostile-wide.txt", Wide, hostileResult(), Options{Width: 100}},
 		{"hostile.json", JSON, hostileResult(), Options{}},

@@ -16,12 +16,18 @@ const maxProblems = 20
 func (p *page) incomplete(res *audit.Result) {
 	p.text(0, span{"INCOMPLETE  ", red}, "What this report does not show may be there all the same.")
 	p.blank()
-	for _, u := range p.unreadKinds(res.Reads) {
+	unread := p.unreadKinds(res.Reads)
+	nothing := !p.wide && len(unread) == 1 && nothingRead(res.Reads)
+	for _, u := range unread {
 		text := show(u.reason)
 		if !u.alike {
 			text = "for example: " + text
 		}
-		p.unknown(show(string(u.status)), join(u.kinds))
+		kinds := join(u.kinds)
+		if nothing {
+			kinds = "all " + count(len(u.kinds), "kind")
+		}
+		p.unknown(show(string(u.status)), kinds)
 		if u.reason != "" {
 			p.unknown("", text)
 		}
@@ -33,7 +39,7 @@ func (p *page) incomplete(res *audit.Result) {
 		}
 		p.unknown("problem", show(pr.Where)+": "+show(trim(pr.Reason)))
 	}
-	p.idle(res.Rules)
+	p.idle(res.Rules, nothing)
 	p.blank()
 }
 
@@ -44,8 +50,15 @@ func (p *page) unknown(word, text shown) {
 	p.text(indent, span{text: pad(cut(word, width-1), width)}, text)
 }
 
+// nothingRead reports whether the reading of every kind failed, as where no server
+// answers: to name each of them, and for each rule again, would hide why. Those that
+// are forbidden are named all the same, for whoever grants the rights.
+func nothingRead(reads []snapshot.Read) bool {
+	return len(reads) > 1 && !slices.ContainsFunc(reads, func(r snapshot.Read) bool { return r.Status != snapshot.Failed })
+}
+
 // idle writes which rules did not judge, and why.
-func (p *page) idle(outcomes []audit.Outcome) {
+func (p *page) idle(outcomes []audit.Outcome, nothingRead bool) {
 	type cause struct {
 		status audit.OutcomeStatus
 		reason string
@@ -57,6 +70,9 @@ func (p *page) idle(outcomes []audit.Outcome) {
 			continue
 		}
 		c := cause{o.Status, trim(o.Reason)}
+		if nothingRead && o.Status == audit.Skipped {
+			c.reason = "nothing was read"
+		}
 		if names[c] == nil {
 			causes = append(causes, c)
 		}

@@ -190,6 +190,15 @@ func blindResult() *audit.Result {
 	return res
 }
 
+// aloneResult is that of a sweep that no server answered.
+func aloneResult() *audit.Result {
+	res := blindResult()
+	for i := range res.Reads {
+		res.Reads[i].Status, res.Reads[i].Err = snapshot.Failed, "dial tcp 10.0.0.1:6443: connect: connection refused"
+	}
+	return res
+}
+
 // hostile are texts that a terminal would obey, hide or turn around.
 func hostile() []string {
 	return []string{
