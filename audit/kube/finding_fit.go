@@ -65,7 +65,10 @@ func fitOwners(owners []string) []string {
 
 func fitObjects(objects []rules.Object) []rules.Object {
 	objects = objects[:min(len(objects), v1alpha1.MaxObjects)]
-	var out []rules.Object
+	if len(objects) == 0 {
+		return nil
+	}
+	out := make([]rules.Object, 0, len(objects))
 	for _, o := range objects {
 		out = append(out, rules.Object{
 			Ref: snapshot.Ref{

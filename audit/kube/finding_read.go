@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -112,6 +113,7 @@ func newRecord(f *v1alpha1.Finding) audit.Record {
 	// One that is not known is as good as none.
 	_ = r.Severity.UnmarshalText([]byte(s.Severity))
 	r.Verdict, r.Message, r.Cause, r.Remedy = s.Verdict, s.Message, s.Cause, s.Remedy
+	r.Owners, r.Objects = slices.Grow(r.Owners, len(s.Owners)), slices.Grow(r.Objects, len(s.Objects))
 	for _, o := range s.Owners {
 		r.Owners = append(r.Owners, string(o))
 	}

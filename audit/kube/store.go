@@ -154,11 +154,10 @@ func reading(verb, id string, raw *rawFinding, err error) (audit.Stored, error) 
 
 func newStored(f *v1alpha1.Finding) audit.Stored {
 	r := newRecord(f)
-	have := fingerprint(f.Labels)
 	return audit.Stored{
 		Record:  r,
-		Version: f.ResourceVersion + "/" + have,
+		Version: f.ResourceVersion + "/" + fingerprint(f.Labels),
 		Bare:    f.Status == nil,
-		Stale:   f.Status != nil && have != fingerprint(labels(r)),
+		Stale:   f.Status != nil && !labelled(f.Labels, labels(r)),
 	}
 }

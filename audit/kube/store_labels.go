@@ -56,12 +56,28 @@ func labels(r audit.Record) map[string]string {
 		l[severityLabel] = r.Severity.String()
 	}
 	for _, o := range r.Owners {
-		l[ownersLabel+OwnerLabel(o)] = "true"
-	}
-	if len(r.Owners) == 1 {
-		l[ownerLabel] = OwnerLabel(r.Owners[0])
+		label := OwnerLabel(o)
+		l[ownersLabel+label] = "true"
+		if len(r.Owners) == 1 {
+			l[ownerLabel] = label
+		}
 	}
 	return l
+}
+
+// labelled reports whether of this program's labels an object has those wanted, and
+// no others.
+func labelled(have, want map[string]string) bool {
+	own := 0
+	for key, value := range have {
+		if ownLabel(key) {
+			own++
+			if is, ok := want[key]; !ok || is != value {
+				return false
+			}
+		}
+	}
+	return own == len(want)
 }
 
 // ownLabel reports whether a label is one that this program sets.
