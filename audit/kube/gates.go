@@ -10,37 +10,25 @@ import (
 // openWebhooks opens a kind of which each object is several facts. Of it and the
 // kinds below there are few, and they are decoded whole.
 func openWebhooks(s *Source, in *ingest.Ingester) list {
-	type (
-		object = admissionv1.ValidatingWebhookConfiguration
-		list   = admissionv1.ValidatingWebhookConfigurationList
-	)
-	return typed[list, object, *list, *object]{
+	type object = admissionv1.ValidatingWebhookConfiguration
+	return typed[object, *object]{
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingWebhooks,
-		items: func(l *list) []object { return l.Items },
 		facts: sink[object]{add: func(f *snapshot.Facts, o *object) { f.Gates = append(f.Gates, in.Webhooks(o)...) }},
 	}.list()
 }
 
 func openAdmissionPolicies(s *Source, in *ingest.Ingester) list {
-	type (
-		object = admissionv1.ValidatingAdmissionPolicy
-		list   = admissionv1.ValidatingAdmissionPolicyList
-	)
-	return typed[list, object, *list, *object]{
+	type object = admissionv1.ValidatingAdmissionPolicy
+	return typed[object, *object]{
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingPolicies,
-		items: func(l *list) []object { return l.Items },
 		facts: one(in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.Gate { return &f.Gates }),
 	}.list()
 }
 
 func openAdmissionBindings(s *Source, in *ingest.Ingester) list {
-	type (
-		object = admissionv1.ValidatingAdmissionPolicyBinding
-		list   = admissionv1.ValidatingAdmissionPolicyBindingList
-	)
-	return typed[list, object, *list, *object]{
+	type object = admissionv1.ValidatingAdmissionPolicyBinding
+	return typed[object, *object]{
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingBindings,
-		items: func(l *list) []object { return l.Items },
 		facts: one(in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.GateBinding { return &f.GateBindings }),
 	}.list()
 }

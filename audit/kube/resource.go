@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
@@ -28,25 +27,17 @@ type resource struct {
 	open func(*Source, *ingest.Ingester) list
 }
 
-// listType is a pointer to a list of a typed client.
-type listType[T any] interface {
-	*T
-	runtime.Object
-	metav1.ListInterface
-}
-
 // objectType is a pointer to an object that decodes itself from protobuf.
 type objectType[T any] interface {
 	*T
 	Unmarshal([]byte) error
 }
 
-// typed is how objects of a typed client's kind become facts: items opens the list.
-type typed[T, O any, L listType[T], P objectType[O]] struct {
+// typed is how objects of a typed client's kind become facts.
+type typed[O any, P objectType[O]] struct {
 	client rest.Interface
 	kind   snapshot.Kind
 	fields wireFields
-	items  func(L) []O
 	facts  sink[O]
 }
 
@@ -76,12 +67,12 @@ const maxRoom = 1 << 18
 
 // list returns how the kind is listed. It asks for protobuf as the typed clients do,
 // and takes JSON, which a server may send instead.
-func (t typed[T, O, L, P]) list() list {
+func (t typed[O, P]) list() list {
 	request := func(opts metav1.ListOptions) *rest.Request {
 		return t.client.Get().UseProtobufAsDefaultIfPreferred(true).Resource(t.kind.Resource()).
 			VersionedParams(&opts, scheme.ParameterCodec)
 	}
-	return list{kind: reflect.TypeFor[T]().Name(), request: request, read: func(body *bufio.Reader, p *page) error {
+	return list{kind: reflect.TypeFor[O]().Name() + "List", request: request, read: func(body *bufio.Reader, p *page) error {
 		if isWire(body) {
 			return t.wire(body, p)
 		}
@@ -90,7 +81,7 @@ func (t typed[T, O, L, P]) list() list {
 }
 
 // wire reads a page of protobuf. Its objects are decoded one at a time.
-func (t typed[T, O, L, P]) wire(body *bufio.Reader, p *page) error {
+func (t typed[O, P]) wire(body *bufio.Reader, p *page) error {
 	var lean []byte
 	return wireList{kind: p.kind, head: func(m wireMeta, bytes int64) error {
 		if t.facts.grow != nil && m.next != "" {
@@ -113,7 +104,7 @@ func (t typed[T, O, L, P]) wire(body *bufio.Reader, p *page) error {
 }
 
 // json reads a page of JSON. Its objects are decoded one at a time, too.
-func (t typed[T, O, L, P]) json(body *bufio.Reader, p *page) error {
+func (t typed[O, P]) json(body *bufio.Reader, p *page) error {
 	return readJSON(body, p, func(item json.RawMessage) error {
 		var o O
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(item, &o); err != nil {

@@ -33,86 +33,86 @@ func resources() []resource {
 }
 
 func openNamespaces(s *Source, in *ingest.Ingester) list {
-	return typed[corev1.NamespaceList, corev1.Namespace, *corev1.NamespaceList, *corev1.Namespace]{
+	return typed[corev1.Namespace, *corev1.Namespace]{
 		client: s.client.CoreV1().RESTClient(), kind: snapshot.Namespaces, fields: namespaceFields(),
-		items: func(l *corev1.NamespaceList) []corev1.Namespace { return l.Items }, facts: one(in.Namespace, func(f *snapshot.Facts) *[]snapshot.Namespace { return &f.Namespaces }),
+		facts: one(in.Namespace, func(f *snapshot.Facts) *[]snapshot.Namespace { return &f.Namespaces }),
 	}.list()
 }
 
 func openPods(s *Source, in *ingest.Ingester) list {
-	return typed[corev1.PodList, corev1.Pod, *corev1.PodList, *corev1.Pod]{
+	return typed[corev1.Pod, *corev1.Pod]{
 		client: s.client.CoreV1().RESTClient(), kind: snapshot.Pods, fields: podFields(),
-		items: func(l *corev1.PodList) []corev1.Pod { return l.Items }, facts: one(in.Pod, func(f *snapshot.Facts) *[]snapshot.Pod { return &f.Pods }),
+		facts: one(in.Pod, func(f *snapshot.Facts) *[]snapshot.Pod { return &f.Pods }),
 	}.list()
 }
 
 func openReplicationControllers(s *Source, in *ingest.Ingester) list {
-	return typed[corev1.ReplicationControllerList, corev1.ReplicationController, *corev1.ReplicationControllerList, *corev1.ReplicationController]{
+	return typed[corev1.ReplicationController, *corev1.ReplicationController]{
 		client: s.client.CoreV1().RESTClient(), kind: snapshot.ReplicationControllers, fields: templateFields(3),
-		items: func(l *corev1.ReplicationControllerList) []corev1.ReplicationController { return l.Items }, facts: one(in.ReplicationController, workloads),
+		facts: one(in.ReplicationController, workloads),
 	}.list()
 }
 
 func openDaemonSets(s *Source, in *ingest.Ingester) list {
-	return typed[appsv1.DaemonSetList, appsv1.DaemonSet, *appsv1.DaemonSetList, *appsv1.DaemonSet]{
+	return typed[appsv1.DaemonSet, *appsv1.DaemonSet]{
 		client: s.client.AppsV1().RESTClient(), kind: snapshot.DaemonSets, fields: templateFields(2),
-		items: func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, facts: one(in.DaemonSet, workloads),
+		facts: one(in.DaemonSet, workloads),
 	}.list()
 }
 
 func openDeployments(s *Source, in *ingest.Ingester) list {
-	return typed[appsv1.DeploymentList, appsv1.Deployment, *appsv1.DeploymentList, *appsv1.Deployment]{
+	return typed[appsv1.Deployment, *appsv1.Deployment]{
 		client: s.client.AppsV1().RESTClient(), kind: snapshot.Deployments, fields: templateFields(3),
-		items: func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items }, facts: one(in.Deployment, workloads),
+		facts: one(in.Deployment, workloads),
 	}.list()
 }
 
 func openReplicaSets(s *Source, in *ingest.Ingester) list {
-	return typed[appsv1.ReplicaSetList, appsv1.ReplicaSet, *appsv1.ReplicaSetList, *appsv1.ReplicaSet]{
+	return typed[appsv1.ReplicaSet, *appsv1.ReplicaSet]{
 		client: s.client.AppsV1().RESTClient(), kind: snapshot.ReplicaSets, fields: templateFields(3),
-		items: func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items }, facts: one(in.ReplicaSet, workloads),
+		facts: one(in.ReplicaSet, workloads),
 	}.list()
 }
 
 func openStatefulSets(s *Source, in *ingest.Ingester) list {
-	return typed[appsv1.StatefulSetList, appsv1.StatefulSet, *appsv1.StatefulSetList, *appsv1.StatefulSet]{
+	return typed[appsv1.StatefulSet, *appsv1.StatefulSet]{
 		client: s.client.AppsV1().RESTClient(), kind: snapshot.StatefulSets, fields: templateFields(3),
-		items: func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, facts: one(in.StatefulSet, workloads),
+		facts: one(in.StatefulSet, workloads),
 	}.list()
 }
 
 func openCronJobs(s *Source, in *ingest.Ingester) list {
-	return typed[batchv1.CronJobList, batchv1.CronJob, *batchv1.CronJobList, *batchv1.CronJob]{
+	return typed[batchv1.CronJob, *batchv1.CronJob]{
 		client: s.client.BatchV1().RESTClient(), kind: snapshot.CronJobs, fields: cronJobFields(),
-		items: func(l *batchv1.CronJobList) []batchv1.CronJob { return l.Items }, facts: one(in.CronJob, workloads),
+		facts: one(in.CronJob, workloads),
 	}.list()
 }
 
 func openJobs(s *Source, in *ingest.Ingester) list {
-	return typed[batchv1.JobList, batchv1.Job, *batchv1.JobList, *batchv1.Job]{
+	return typed[batchv1.Job, *batchv1.Job]{
 		client: s.client.BatchV1().RESTClient(), kind: snapshot.Jobs, fields: jobFields(),
-		items: func(l *batchv1.JobList) []batchv1.Job { return l.Items }, facts: one(in.Job, workloads),
+		facts: one(in.Job, workloads),
 	}.list()
 }
 
 func openIngressClasses(s *Source, in *ingest.Ingester) list {
-	return typed[networkingv1.IngressClassList, networkingv1.IngressClass, *networkingv1.IngressClassList, *networkingv1.IngressClass]{
+	return typed[networkingv1.IngressClass, *networkingv1.IngressClass]{
 		client: s.client.NetworkingV1().RESTClient(), kind: snapshot.IngressClasses, fields: specFields(),
-		items: func(l *networkingv1.IngressClassList) []networkingv1.IngressClass { return l.Items }, facts: one(in.IngressClass, func(f *snapshot.Facts) *[]snapshot.IngressClass { return &f.IngressClasses }),
+		facts: one(in.IngressClass, func(f *snapshot.Facts) *[]snapshot.IngressClass { return &f.IngressClasses }),
 	}.list()
 }
 
 func openIngresses(s *Source, in *ingest.Ingester) list {
-	return typed[networkingv1.IngressList, networkingv1.Ingress, *networkingv1.IngressList, *networkingv1.Ingress]{
+	return typed[networkingv1.Ingress, *networkingv1.Ingress]{
 		client: s.client.NetworkingV1().RESTClient(), kind: snapshot.Ingresses, fields: specFields(managedFields()),
-		items: func(l *networkingv1.IngressList) []networkingv1.Ingress { return l.Items }, facts: one(in.Ingress, func(f *snapshot.Facts) *[]snapshot.Ingress { return &f.Ingresses }),
+		facts: one(in.Ingress, func(f *snapshot.Facts) *[]snapshot.Ingress { return &f.Ingresses }),
 	}.list()
 }
 
 func openNetworkPolicies(s *Source, in *ingest.Ingester) list {
-	return typed[networkingv1.NetworkPolicyList, networkingv1.NetworkPolicy, *networkingv1.NetworkPolicyList, *networkingv1.NetworkPolicy]{
+	return typed[networkingv1.NetworkPolicy, *networkingv1.NetworkPolicy]{
 		client: s.client.NetworkingV1().RESTClient(), kind: snapshot.NetworkPolicies, fields: specFields(),
-		items: func(l *networkingv1.NetworkPolicyList) []networkingv1.NetworkPolicy { return l.Items }, facts: one(in.NetworkPolicy, func(f *snapshot.Facts) *[]snapshot.Policy { return &f.Policies }),
+		facts: one(in.NetworkPolicy, func(f *snapshot.Facts) *[]snapshot.Policy { return &f.Policies }),
 	}.list()
 }
 
