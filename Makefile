@@ -75,17 +75,17 @@ generate: ## write the parts of the README, the definitions and the licences tha
 .PHONY: demo
 demo: tools ## sweep the sample estate in a real control plane, mend a fault, sweep again
 	@$(GO) build -o $(BIN)/audit ./cmd/audit
-	@$(GO) run ./audit/kube/kubetest/withcluster -- testdata/demo.sh $(BIN)/audit
+	@$(GO) run ./e2e/kubetest/withcluster -- testdata/demo.sh $(BIN)/audit
 
 .PHONY: drill
 drill: tools ## let two publishers fight on a real API server, and print what it costs
-	$(GO) test ./audit/kube/drill -run '^TestDrill$$' -v -count=1
+	$(GO) test ./e2e/drill -run '^TestDrill$$' -v -count=1
 
 # LARGE=1 measures an estate of ten times the size, too; ARGS are flags of the
 # benchmark, such as its sizes.
 .PHONY: bench
 bench: tools build ## measure a sweep on a real API server, and write what it costs into BENCH.md
-	@$(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./audit/kube/bench/...
+	@$(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./e2e/bench/...
 	$(BIN)/bench -page BENCH.md $(if $(LARGE),-large) $(ARGS)
 
 # How many runs with faults, each by the seed that is its number.
@@ -93,7 +93,7 @@ FAULT_SEEDS ?= 1000
 
 .PHONY: faults
 faults: tools ## publish through an API server and a Slack that misbehave by chance, and count what comes of it
-	AUDIT_FAULT_SEEDS=$(FAULT_SEEDS) $(GO) test ./audit/kube/faults -run '^TestLawsHoldThroughFaults$$' -v -count=1 -timeout 3h
+	AUDIT_FAULT_SEEDS=$(FAULT_SEEDS) $(GO) test ./e2e/faults -run '^TestLawsHoldThroughFaults$$' -v -count=1 -timeout 3h
 
 # What the image is called, for which machines it is made, and when it says that
 # it was made: with the commit, so that two builds of one are the same.
@@ -122,7 +122,7 @@ e2e: ## install the image by the chart on a whole node and sweep there; takes ro
 	@testdata/cluster/build.sh cluster node helm >/dev/null
 	@$(MAKE) --no-print-directory image-archive PLATFORMS=linux/$(ARCH)
 	AUDIT_NODE=1 AUDIT_E2E_IMAGE=$(abspath $(BIN))/audit-linux-$(ARCH).tar \
-		$(GO) test -p 1 -count=1 -v -timeout 15m ./audit/kube/kubetest/node ./e2e
+		$(GO) test -p 1 -count=1 -v -timeout 15m ./e2e/node ./e2e
 
 .PHONY: clean
 clean: ## remove what build made in the tree

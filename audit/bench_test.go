@@ -9,7 +9,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/ingest"
-	"github.com/eventuallytrue/audit/audit/kube/bench/estate"
+	"github.com/eventuallytrue/audit/e2e/bench/estate"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -96,7 +96,7 @@ func BenchmarkJudge(b *testing.B) {
 // BenchmarkReconcile holds a thousand findings against the same that are stored.
 func BenchmarkReconcile(b *testing.B) {
 	ev, stored := steadyState(1000)
-	r := audit.Reconciliation{Now: now, Hold: atOnce, MaxNew: 1 << 20}
+	r := audit.Reconciler{Now: now, Hold: atOnce, MaxNew: 1 << 20}
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Reconcile(stored, &ev)
@@ -109,7 +109,7 @@ func steadyState(findings int) (audit.Evaluation, []audit.Record) {
 	size := estate.Size{Namespaces: 1000, Ingresses: 4 * findings, Contested: findings}
 	ev := audit.Evaluate(freeze(estateFacts(size, &c)), rules.All(), &c, now)
 	var stored []audit.Record
-	for _, t := range (audit.Reconciliation{Now: now, Hold: atOnce, MaxNew: 1 << 20}).Reconcile(nil, &ev) {
+	for _, t := range (audit.Reconciler{Now: now, Hold: atOnce, MaxNew: 1 << 20}).Reconcile(nil, &ev) {
 		stored = append(stored, t.Record)
 	}
 	return ev, stored
@@ -125,7 +125,7 @@ func TestAllocationsOfJudging(t *testing.T) {
 	facts := estateFacts(size, &c)
 	snap := freeze(facts)
 	ev, stored := steadyState(500)
-	r := audit.Reconciliation{Now: now, Hold: atOnce, MaxNew: 1 << 20}
+	r := audit.Reconciler{Now: now, Hold: atOnce, MaxNew: 1 << 20}
 	for _, c := range []struct {
 		name string
 		of   int

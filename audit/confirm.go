@@ -80,7 +80,7 @@ func (s *swept) merge(about []Transition, again Evaluation, looked func(Transiti
 	c.Evaluation.Unread = slices.Concat(s.evaluation.Unread, again.Unread)
 	for _, t := range about {
 		f, there := second[t.Record.ID]
-		opens := !t.Delete && (t.Record.State == Open || t.Record.State == Pending)
+		opens := !t.Delete && (t.Record.State == StateOpen || t.Record.State == StatePending)
 		switch {
 		case !looked(t):
 			// Nothing is known for certain, so nothing happens to it now.
@@ -88,7 +88,7 @@ func (s *swept) merge(about []Transition, again Evaluation, looked func(Transiti
 			c.Dropped = append(c.Dropped, t.Record.ID)
 		case there:
 			c.Evaluation.Findings = append(c.Evaluation.Findings, f)
-		case t.Why == Changed, !t.New && (t.Why == Waiting || t.Why == Opened):
+		case t.Why == ReasonChanged, !t.New && (t.Why == ReasonPending || t.Why == ReasonOpened):
 			// To end what is stored takes two looks that agree: this one was at where
 			// it was, and somebody else may take part by now.
 			c.Evaluation.Withheld = append(c.Evaluation.Withheld, t.Record.ID)

@@ -36,7 +36,7 @@ func (s *swept) inTheWay(about []Transition, unread []Unread, again *Evaluation)
 	}
 	first := newJudged(&s.evaluation)
 	for _, o := range again.Rules {
-		if o.Status != Ran && first.outcome[o.Rule] == Ran {
+		if o.Status != RuleRan && first.outcome[o.Rule] == RuleRan {
 			out = append(out, Problem{Where: "second look by " + o.Rule, Reason: o.Reason})
 		}
 	}

@@ -20,10 +20,10 @@ type DeliveryResult string
 
 // The results of a delivery.
 const (
-	Sent    DeliveryResult = "sent"
-	Failed  DeliveryResult = "failed"  // for now: the next sweep tries again
-	Refused DeliveryResult = "refused" // for good: the config, or the receiver, must change
-	Held    DeliveryResult = "held"    // until the owner's quiet hours are over
+	DeliverySent    DeliveryResult = "sent"
+	DeliveryFailed  DeliveryResult = "failed"  // for now: the next sweep tries again
+	DeliveryRefused DeliveryResult = "refused" // for good: the config, or the receiver, must change
+	DeliveryHeld    DeliveryResult = "held"    // until the owner's quiet hours are over
 )
 
 // CompareDeliveries orders deliveries by sender, owner, result and reason.
@@ -34,7 +34,7 @@ func CompareDeliveries(a, b Delivery) int {
 
 // Undelivered returns the deliveries that failed or were refused.
 func Undelivered(all []Delivery) []Delivery {
-	return slices.DeleteFunc(slices.Clone(all), func(d Delivery) bool { return d.Result == Sent || d.Result == Held })
+	return slices.DeleteFunc(slices.Clone(all), func(d Delivery) bool { return d.Result == DeliverySent || d.Result == DeliveryHeld })
 }
 
 // Message is a message that would be sent.

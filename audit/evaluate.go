@@ -24,7 +24,7 @@ type Evaluation struct {
 	Excepted []Finding
 	// Unjudged are subjects that a rule which ran could not judge, and Waived
 	// those that the config leaves out.
-	Unjudged, Waived []RuleSubject
+	NotEvaluated, Exempted []RuleSubject
 
 	// Unread are objects of which a rule that ran cannot tell what they are part of.
 	Unread []RuleObject
@@ -66,11 +66,11 @@ func EvaluateAfter(p *Previous, snap *snapshot.Snapshot, set []*rules.Rule, c *c
 				ev.Findings = append(ev.Findings, f)
 			}
 		}
-		for _, s := range result.Unjudged {
-			ev.Unjudged = append(ev.Unjudged, RuleSubject{rule.Name, s})
+		for _, s := range result.NotEvaluated {
+			ev.NotEvaluated = append(ev.NotEvaluated, RuleSubject{rule.Name, s})
 		}
-		for _, s := range result.Waived {
-			ev.Waived = append(ev.Waived, RuleSubject{rule.Name, s})
+		for _, s := range result.Exempted {
+			ev.Exempted = append(ev.Exempted, RuleSubject{rule.Name, s})
 		}
 		for _, o := range result.Unread {
 			ev.Unread = append(ev.Unread, RuleObject{rule.Name, o})
@@ -105,14 +105,14 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 	return Finding{
 		ID:        id,
 		Rule:      rule.Name,
-		Severity:  e.config.Settings(rule).Severity.Lower(v.Lighter),
+		Severity:  e.config.Settings(rule).Severity.Lower(v.Downgrade),
 		Subject:   v.Subject,
 		Verdict:   v.Verdict,
 		Owners:    e.names(v.Owners),
 		Message:   v.Message,
 		Cause:     v.Cause,
 		Remedy:    v.Remedy,
-		State:     Open,
+		State:     StateOpen,
 		FirstSeen: e.previous.firstSeen(id, e.now),
 		Objects:   objects,
 	}

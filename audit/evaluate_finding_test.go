@@ -33,7 +33,7 @@ func TestEvaluateFindingHoldsAllOfItsViolation(t *testing.T) {
 		Subject: violation.Subject, Verdict: "contested",
 		Owners:  []string{"namespace c", "team-a", "team-b"},
 		Message: "is claimed twice", Cause: "a race", Remedy: "agree",
-		State: audit.Open, FirstSeen: now,
+		State: audit.StateOpen, FirstSeen: now,
 		Objects: []rules.Object{older, newer, undated},
 	}}
 	if diff := cmp.Diff(want, ev.Findings); diff != "" {
@@ -58,7 +58,7 @@ func TestEvaluateSeverity(t *testing.T) {
 		{name: "is low at least", config: "rules: {probe: {severity: low}}", lighter: 200, want: rules.Low},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			probe := finds("probe", rules.Result{Violations: []rules.Violation{{Lighter: c.lighter}}})
+			probe := finds("probe", rules.Result{Violations: []rules.Violation{{Downgrade: c.lighter}}})
 			ev := audit.Evaluate(freeze(snapshot.Facts{}), []*rules.Rule{probe}, parse(t, c.config, probe), now)
 			if got := ev.Findings[0].Severity; got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
@@ -103,7 +103,7 @@ func TestEvaluateHandsSettingsToRules(t *testing.T) {
 	probe := rule("probe", nil)
 	probe.Settings = []rules.Setting{rules.SettingDirections, rules.SettingExemptNamespaces}
 	probe.Run = func(in rules.Input) (rules.Result, error) {
-		if diff := cmp.Diff([]snapshot.Direction{snapshot.Outward}, in.Directions); diff != "" {
+		if diff := cmp.Diff([]snapshot.Direction{snapshot.DirectionEgress}, in.Directions); diff != "" {
 			t.Errorf("directions (-want +got):\n%s", diff)
 		}
 		if !in.Exempt("sandbox-7") || in.Exempt("shop") || in.Exempt("kube-system") {
@@ -113,7 +113,7 @@ func TestEvaluateHandsSettingsToRules(t *testing.T) {
 	}
 	text := `rules: {probe: {directions: [Egress], exemptNamespaces: ["sandbox-*"]}}`
 	ev := audit.Evaluate(freeze(snapshot.Facts{}), []*rules.Rule{probe}, parse(t, text, probe), now)
-	if ev.Rules[0].Status != audit.Ran {
+	if ev.Rules[0].Status != audit.RuleRan {
 		t.Errorf("the rule has not run: %+v", ev.Rules[0])
 	}
 }

@@ -26,7 +26,7 @@ func results() (hosts, deny rules.Result) {
 		Violations: []rules.Violation{
 			{Subject: hostSubject("b.example.com")},
 			{Subject: hostSubject("a.example.com")},
-			{Subject: hostSubject("c.example.com"), Lighter: 1},
+			{Subject: hostSubject("c.example.com"), Downgrade: 1},
 		},
 		Advisories: []rules.Advisory{
 			{Subject: hostSubject("a.example.com"), Message: "second"}, {Subject: hostSubject("a.example.com"), Message: "first"},
@@ -37,7 +37,7 @@ func results() (hosts, deny rules.Result) {
 			{Subject: namespaceSubject("shop", "Ingress")},
 			{Subject: namespaceSubject("shop", "Egress")},
 			{Subject: namespaceSubject("apps", "Ingress")},
-			{Subject: namespaceSubject("zoo", "Egress"), Lighter: 2},
+			{Subject: namespaceSubject("zoo", "Egress"), Downgrade: 2},
 		},
 		Advisories: []rules.Advisory{{Subject: namespaceSubject("b", "")}, {Subject: namespaceSubject("a", "")}},
 		Isolation:  []rules.Isolation{{Namespace: "shop"}, {Namespace: "apps"}},

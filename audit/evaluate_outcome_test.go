@@ -24,36 +24,36 @@ func TestEvaluateRuleOutcomeByStatusOfItsKinds(t *testing.T) {
 			name:  "a rule runs when all that it needs was listed, though another kind is forbidden",
 			needs: []snapshot.Kind{snapshot.Namespaces},
 			reads: []snapshot.Read{read(snapshot.Pods, snapshot.Forbidden)},
-			want:  audit.Outcome{Rule: "probe", Status: audit.Ran},
+			want:  audit.Outcome{Rule: "probe", Status: audit.RuleRan},
 		}, {
 			name:  "a kind that the server does not serve counts as empty",
 			needs: []snapshot.Kind{snapshot.NetworkPolicies},
 			reads: []snapshot.Read{read(snapshot.NetworkPolicies, snapshot.Absent)},
-			want:  audit.Outcome{Rule: "probe", Status: audit.Ran},
+			want:  audit.Outcome{Rule: "probe", Status: audit.RuleRan},
 		}, {
 			name:  "a rule is skipped when a kind that it needs is forbidden",
 			needs: []snapshot.Kind{snapshot.Namespaces, snapshot.NetworkPolicies},
 			reads: []snapshot.Read{read(snapshot.NetworkPolicies, snapshot.Forbidden)},
 			want: audit.Outcome{
-				Rule: "probe", Status: audit.Skipped, Reason: "networkpolicies.networking.k8s.io forbidden",
+				Rule: "probe", Status: audit.RuleSkipped, Reason: "networkpolicies.networking.k8s.io forbidden",
 			},
 		}, {
 			name:  "a rule is skipped when a kind that it needs was not read to its end",
 			needs: []snapshot.Kind{snapshot.Pods},
 			reads: []snapshot.Read{read(snapshot.Pods, snapshot.Failed)},
-			want:  audit.Outcome{Rule: "probe", Status: audit.Skipped, Reason: "pods failed"},
+			want:  audit.Outcome{Rule: "probe", Status: audit.RuleSkipped, Reason: "pods failed"},
 		}, {
 			name:  "a rule is skipped when nobody asked for a kind that it needs",
 			needs: []snapshot.Kind{"gadgets.example.com"},
 			want: audit.Outcome{
-				Rule: "probe", Status: audit.Skipped, Reason: "gadgets.example.com failed",
+				Rule: "probe", Status: audit.RuleSkipped, Reason: "gadgets.example.com failed",
 			},
 		}, {
 			name:  "the reason names every kind that is missing",
 			needs: []snapshot.Kind{snapshot.Deployments, snapshot.Namespaces, snapshot.Pods},
 			reads: []snapshot.Read{read(snapshot.Deployments, snapshot.Forbidden), read(snapshot.Pods, snapshot.Failed)},
 			want: audit.Outcome{
-				Rule: "probe", Status: audit.Skipped, Reason: "deployments.apps forbidden, pods failed",
+				Rule: "probe", Status: audit.RuleSkipped, Reason: "deployments.apps forbidden, pods failed",
 			},
 		},
 	} {
@@ -64,7 +64,7 @@ func TestEvaluateRuleOutcomeByStatusOfItsKinds(t *testing.T) {
 			if diff := cmp.Diff([]audit.Outcome{c.want}, ev.Rules); diff != "" {
 				t.Errorf("outcome (-want +got):\n%s", diff)
 			}
-			if found := len(ev.Findings) > 0; found != (c.want.Status == audit.Ran) {
+			if found := len(ev.Findings) > 0; found != (c.want.Status == audit.RuleRan) {
 				t.Errorf("the rule %s, and there are %d findings of it", c.want.Status, len(ev.Findings))
 			}
 		})
@@ -100,10 +100,10 @@ func TestEvaluateRuleThatPanicsHasFailedWhereItPanicked(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			set := []*rules.Rule{violates("before", "shop"), rule("probe", c.run), violates("with-others", "shop")}
 			ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now)
-			if got := ev.Rules[1]; got.Status != audit.Broken || !regexp.MustCompile("^"+c.want+"$").MatchString(got.Reason) {
+			if got := ev.Rules[1]; got.Status != audit.RuleFailed || !regexp.MustCompile("^"+c.want+"$").MatchString(got.Reason) {
 				t.Errorf("got %s: %q, want failed: %s", got.Status, got.Reason, c.want)
 			}
-			if ev.Rules[0].Status != audit.Ran || ev.Rules[2].Status != audit.Ran || len(ev.Findings) != 2 {
+			if ev.Rules[0].Status != audit.RuleRan || ev.Rules[2].Status != audit.RuleRan || len(ev.Findings) != 2 {
 				t.Errorf("the other rules did not judge: %v, %d findings", ev.Rules, len(ev.Findings))
 			}
 		})
@@ -122,7 +122,7 @@ func TestEvaluateRuleThatErrsSaysNothingElse(t *testing.T) {
 		}, errors.New("selector: too deep")
 	})
 	ev := audit.Evaluate(freeze(snapshot.Facts{}), []*rules.Rule{probe}, parse(t, ""), now)
-	want := []audit.Outcome{{Rule: "probe", Status: audit.Broken, Reason: "selector: too deep"}}
+	want := []audit.Outcome{{Rule: "probe", Status: audit.RuleFailed, Reason: "selector: too deep"}}
 	if diff := cmp.Diff(want, ev.Rules); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}

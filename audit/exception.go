@@ -37,7 +37,7 @@ func (e *evaluator) excepted(f Finding) bool {
 func (e *evaluator) exceptions(outcomes []Outcome) []ExceptionUse {
 	ran := map[string]bool{}
 	for _, o := range outcomes {
-		ran[o.Rule] = o.Status == Ran
+		ran[o.Rule] = o.Status == RuleRan
 	}
 	for i := range e.uses {
 		u := &e.uses[i]

@@ -20,9 +20,9 @@ func wide() *audit.Result {
 	}
 	return &audit.Result{
 		Reads:    []snapshot.Read{{Kind: snapshot.Pods, Status: snapshot.Forbidden}},
-		Passed:   []audit.Passed{{Version: "v1", Kind: "ConfigMap", Items: 3}},
+		Ignored:  []audit.IgnoredKind{{Version: "v1", Kind: "ConfigMap", Items: 3}},
 		Problems: []audit.Problem{{Where: "a.yaml document 1", Reason: "bad"}},
-		Rules:    []audit.Outcome{{Rule: "owner-known", Status: audit.Skipped}},
+		Rules:    []audit.Outcome{{Rule: "owner-known", Status: audit.RuleSkipped}},
 		Findings: []audit.Finding{
 			{Subject: hostSubject("contested.example.com"), Objects: at("shop")},
 			{Subject: hostSubject("shop"), Objects: at("legacy")},
@@ -100,7 +100,7 @@ func TestFilterDoesNotMakeASweepComplete(t *testing.T) {
 	r := wide()
 	audit.Filter(r, []string{"shop"})
 	w := wide()
-	if diff := cmp.Diff([]any{w.Reads, w.Passed, w.Problems, w.Rules}, []any{r.Reads, r.Passed, r.Problems, r.Rules}); diff != "" {
+	if diff := cmp.Diff([]any{w.Reads, w.Ignored, w.Problems, w.Rules}, []any{r.Reads, r.Ignored, r.Problems, r.Rules}); diff != "" {
 		t.Error(diff)
 	}
 	if r.Complete() {

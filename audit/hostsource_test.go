@@ -26,14 +26,14 @@ func TestEvaluateWithoutAHostSource(t *testing.T) {
 		routes, proxies snapshot.Status
 		want            audit.Outcome
 	}{
-		{"all are known", snapshot.Listed, snapshot.Listed, audit.Outcome{Rule: rule.Name, Status: audit.Ran}},
+		{"all are known", snapshot.Listed, snapshot.Listed, audit.Outcome{Rule: rule.Name, Status: audit.RuleRan}},
 		{
 			"one is forbidden", snapshot.Forbidden, snapshot.Listed,
-			audit.Outcome{Rule: rule.Name, Status: audit.Skipped, Reason: "routes.route.openshift.io forbidden"},
+			audit.Outcome{Rule: rule.Name, Status: audit.RuleSkipped, Reason: "routes.route.openshift.io forbidden"},
 		},
 		{
 			"both are unknown", snapshot.Forbidden, snapshot.Failed,
-			audit.Outcome{Rule: rule.Name, Status: audit.Skipped, Reason: "httpproxies.projectcontour.io failed, routes.route.openshift.io forbidden"},
+			audit.Outcome{Rule: rule.Name, Status: audit.RuleSkipped, Reason: "httpproxies.projectcontour.io failed, routes.route.openshift.io forbidden"},
 		},
 	} {
 		var b snapshot.Builder
@@ -73,16 +73,16 @@ func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 		return &ev
 	}
 	hold := func(string) audit.Hold { return audit.Hold{} }
-	r := audit.Reconciliation{Now: now, Hold: hold, MaxNew: 10}
+	r := audit.Reconciler{Now: now, Hold: hold, MaxNew: 10}
 	opened := r.Reconcile(nil, judge(route("team-a"), route("team-b")))
-	if len(opened) != 1 || opened[0].Why != audit.Opened {
+	if len(opened) != 1 || opened[0].Why != audit.ReasonOpened {
 		t.Fatalf("got %+v", opened)
 	}
 	for _, c := range []struct {
 		says string
 		last snapshot.HostObject
 		want audit.Reason
-	}{{"it is unread", unread, audit.CarriedOver}, {"it is unread and leaving", leaving, audit.Mended}} {
+	}{{"it is unread", unread, audit.ReasonCarriedOver}, {"it is unread and leaving", leaving, audit.ReasonResolved}} {
 		got := r.Reconcile([]audit.Record{opened[0].Record}, judge(route("team-a"), c.last))
 		if len(got) != 1 || got[0].Why != c.want {
 			t.Errorf("where %s: got %+v, want %s", c.says, got, c.want)

@@ -31,7 +31,7 @@ func newJudged(ev *Evaluation) *judged {
 	for _, f := range ev.Excepted {
 		j.excepted[f.ID] = true
 	}
-	for _, s := range ev.Unjudged {
+	for _, s := range ev.NotEvaluated {
 		j.unjudged[rules.ID(s.Rule, s.Subject)] = true
 	}
 	for _, id := range ev.Withheld {
@@ -40,7 +40,7 @@ func newJudged(ev *Evaluation) *judged {
 	for _, o := range ev.Unread {
 		j.unread[o] = true
 	}
-	for _, s := range ev.Waived {
+	for _, s := range ev.Exempted {
 		j.waived[rules.ID(s.Rule, s.Subject)] = true
 	}
 	return j
@@ -51,7 +51,7 @@ func newJudged(ev *Evaluation) *judged {
 // may have cut the subject short.
 func (j *judged) silent(rule, id string) bool {
 	status, asked := j.outcome[rule]
-	return asked && status != Ran || j.unjudged[id]
+	return asked && status != RuleRan || j.unjudged[id]
 }
 
 // retired reports whether a finding is not asked for any more: its rule is gone, or

@@ -30,7 +30,7 @@ func (e *evaluator) runAll(set []*rules.Rule, snap *snapshot.Snapshot) []judgeme
 
 // run lets one rule judge, unless something it needs is not known.
 func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outcome, result rules.Result) {
-	outcome = Outcome{Rule: rule.Name, Status: Ran}
+	outcome = Outcome{Rule: rule.Name, Status: RuleRan}
 	var unread []string
 	for _, kind := range rule.Needs {
 		for _, read := range snap.Unknown(kind) {
@@ -38,14 +38,14 @@ func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outc
 		}
 	}
 	if len(unread) > 0 {
-		outcome.Status, outcome.Reason = Skipped, strings.Join(unread, ", ")
+		outcome.Status, outcome.Reason = RuleSkipped, strings.Join(unread, ", ")
 		return outcome, rules.Result{}
 	}
 	// A rule that panics must not take the others with it, and must not look
 	// like one that found nothing.
 	defer func() {
 		if p := recover(); p != nil {
-			outcome.Status, outcome.Reason = Broken, fmt.Sprintf("panic: %v at %s", p, panicSite(debug.Stack()))
+			outcome.Status, outcome.Reason = RuleFailed, fmt.Sprintf("panic: %v at %s", p, panicSite(debug.Stack()))
 			result = rules.Result{}
 		}
 	}()
@@ -55,10 +55,10 @@ func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outc
 		Owner:      e.owners.of,
 		Directions: settings.Directions,
 		Exempt:     settings.Exempt,
-		Before:     e.previous.before,
+		Previous:   e.previous.before,
 	})
 	if err != nil {
-		outcome.Status, outcome.Reason = Broken, err.Error()
+		outcome.Status, outcome.Reason = RuleFailed, err.Error()
 		return outcome, rules.Result{}
 	}
 	return outcome, result

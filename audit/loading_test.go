@@ -45,7 +45,7 @@ func TestPublishGoesByWhatIsStoredOnceTheLockIsHeld(t *testing.T) {
 	p := publisher(store, w)
 	lock := outrun{store.loaded, func() { publish(t, store.memory, w) }}
 	_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), p, lock)
-	if err != nil || len(published.Transitions) != 1 || published.Transitions[0].Why != audit.Confirmed {
+	if err != nil || len(published.Transitions) != 1 || published.Transitions[0].Why != audit.ReasonConfirmed {
 		t.Errorf("error %v, transitions %+v", err, published)
 	}
 	if tries != 1 {

@@ -11,12 +11,12 @@ type Phase struct {
 // The phases of a sweep, in their order. One that does not publish has the first
 // two only.
 const (
-	PhaseRead    = "read"
-	PhaseJudge   = "judge"
-	PhaseWait    = "wait"    // for the lock, and for what is stored, once all is judged
-	PhaseConfirm = "confirm" // what is about to be opened or resolved
-	PhaseStore   = "store"
-	PhaseDeliver = "deliver" // only where owners are told
+	PhaseRead     = "read"
+	PhaseEvaluate = "judge"
+	PhaseWait     = "wait"    // for the lock, and for what is stored, once all is judged
+	PhaseConfirm  = "confirm" // what is about to be opened or resolved
+	PhaseStore    = "store"
+	PhaseDeliver  = "deliver" // only where owners are told
 )
 
 // stopwatch tells how long the phases of a sweep take. A nil one tells nothing.

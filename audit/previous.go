@@ -25,13 +25,13 @@ func (p *Previous) firstSeen(id string, now time.Time) time.Time {
 }
 
 // before says what the earlier sweep saw of a namespace and a direction.
-func (p *Previous) before(namespace string, d snapshot.Direction) rules.Earlier {
+func (p *Previous) before(namespace string, d snapshot.Direction) rules.Previous {
 	row, ok := p.Isolation[namespace]
 	if !ok || len(row.NotEvaluated) > 0 {
-		return rules.Earlier{}
+		return rules.Previous{}
 	}
-	if d == snapshot.Outward {
-		return rules.Earlier{Denial: row.Egress, At: p.At}
+	if d == snapshot.DirectionEgress {
+		return rules.Previous{State: row.Egress, At: p.At}
 	}
-	return rules.Earlier{Denial: row.Ingress, At: p.At}
+	return rules.Previous{State: row.Ingress, At: p.At}
 }

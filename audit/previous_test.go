@@ -47,19 +47,19 @@ func TestRuleIsToldWhatAnEarlierSweepSaw(t *testing.T) {
 		"shop":   {Ingress: rules.Present, Egress: rules.Missing},
 		"closed": {Ingress: rules.Present, NotEvaluated: []string{"policies"}},
 	}}
-	var got []rules.Earlier
+	var got []rules.Previous
 	probe := &rules.Rule{
 		Name: "probe", Severity: rules.Low, Needs: []snapshot.Kind{snapshot.Namespaces},
 		Run: func(in rules.Input) (rules.Result, error) {
-			got = append(got, in.Before("shop", snapshot.Inward), in.Before("shop", snapshot.Outward),
-				in.Before("closed", snapshot.Inward), in.Before("other", snapshot.Inward))
+			got = append(got, in.Previous("shop", snapshot.DirectionIngress), in.Previous("shop", snapshot.DirectionEgress),
+				in.Previous("closed", snapshot.DirectionIngress), in.Previous("other", snapshot.DirectionIngress))
 			return rules.Result{}, nil
 		},
 	}
 	var b snapshot.Builder
 	b.Add(snapshot.Facts{}, snapshot.Read{Kind: snapshot.Namespaces, Status: snapshot.Listed})
 	audit.EvaluateAfter(earlier, b.Freeze(), []*rules.Rule{probe}, parse(t, ""), now)
-	want := []rules.Earlier{{Denial: rules.Present, At: now}, {Denial: rules.Missing, At: now}, {}, {}}
+	want := []rules.Previous{{State: rules.Present, At: now}, {State: rules.Missing, At: now}, {}, {}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}

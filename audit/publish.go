@@ -12,7 +12,7 @@ type Publisher struct {
 	Store  Store
 	Source Rereader
 	// Reconciliation says how findings live; its Now is that of the sweep.
-	Reconciliation Reconciliation
+	Reconciler Reconciler
 	// Fit returns what the store can hold of a finding. What is judged is held
 	// against what is stored in that form, or every sweep would find a change.
 	// By default a finding is stored as it is.
@@ -20,13 +20,13 @@ type Publisher struct {
 	// Parallel is how many findings are written at once; 8 by default.
 	Parallel int
 	// Teller returns what tells owners after a sweep. Without it nobody is told.
-	Teller func(*Result) Teller
+	Notifier func(*Result) Notifier
 	// DryRun stores nothing: the teller is given what would be stored.
 	DryRun bool
 }
 
 // Teller tells owners of findings.
-type Teller interface {
+type Notifier interface {
 	// Senders returns the names of those that tell an owner of the findings of a
 	// rule, sorted; none of one who is not to be told.
 	Senders(rule, owner string) []string
@@ -50,12 +50,12 @@ type Published struct {
 // still created once and no write is lost, since a conflict is decided again.
 func (p *Publisher) publish(turn turn, s *swept, res *Result) (*Published, error) {
 	ctx, stored, newer := turn.held, turn.stored, turn.newer
-	r := p.Reconciliation
+	r := p.Reconciler
 	r.Now = res.Started
-	var teller Teller
-	if p.Teller != nil {
-		teller = p.Teller(res)
-		r.Tell = teller.Senders
+	var teller Notifier
+	if p.Notifier != nil {
+		teller = p.Notifier(res)
+		r.Senders = teller.Senders
 	}
 	records := make([]Record, len(stored))
 	versions := make(map[string]Stored, len(stored))
@@ -148,7 +148,7 @@ func turning(all []Transition) []Transition {
 // that this one does not know of, and that it would take back.
 func (t Transition) turns() bool {
 	switch t.Why {
-	case Opened, Reopened, Changed, Waiting, Mended, Gone:
+	case ReasonOpened, ReasonReopened, ReasonChanged, ReasonPending, ReasonResolved, ReasonGone:
 		return true
 	}
 	return false

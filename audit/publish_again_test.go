@@ -24,7 +24,7 @@ func giddy(errs bool) *rules.Rule {
 		case errs:
 			return rules.Result{}, errors.New("a host makes no sense")
 		}
-		return rules.Result{Unjudged: []rules.Subject{{Kind: rules.SubjectHost, Name: "shop.example.com"}}}, nil
+		return rules.Result{NotEvaluated: []rules.Subject{{Kind: rules.SubjectHost, Name: "shop.example.com"}}}, nil
 	}
 	return r
 }
@@ -56,7 +56,7 @@ func TestPublishLeavesAloneWhatASecondLookCannotJudge(t *testing.T) {
 			}
 			want := map[audit.State]int{}
 			if c.open {
-				want[audit.Open] = 1
+				want[audit.StateOpen] = 1
 			}
 			if diff := cmp.Diff(want, states(store)); diff != "" {
 				t.Errorf("stored (-want +got):\n%s", diff)
@@ -77,7 +77,7 @@ func TestPublishLetsWaitWhatTheSecondLookDoesNotSee(t *testing.T) {
 		t.Helper()
 		w := &world{first: first, second: second}
 		p := publisher(store, w)
-		p.Reconciliation.Hold = func(string) audit.Hold { return audit.Hold{Sweeps: 3} }
+		p.Reconciler.Hold = func(string) audit.Hold { return audit.Hold{Sweeps: 3} }
 		if _, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), p, free{}); err != nil {
 			t.Fatal(err)
 		}
@@ -86,14 +86,14 @@ func TestPublishLetsWaitWhatTheSecondLookDoesNotSee(t *testing.T) {
 		first, second snapshot.Facts
 		want          map[audit.State]int
 	}{
-		{contested(), contested(), map[audit.State]int{audit.Pending: 1}},
-		{contested(), moved(), map[audit.State]int{audit.Pending: 1}}, // which does not count as seen
-		{contested(), contested(), map[audit.State]int{audit.Pending: 1}},
+		{contested(), contested(), map[audit.State]int{audit.StatePending: 1}},
+		{contested(), moved(), map[audit.State]int{audit.StatePending: 1}}, // which does not count as seen
+		{contested(), contested(), map[audit.State]int{audit.StatePending: 1}},
 		{moved(), moved(), map[audit.State]int{}},
-		{contested(), contested(), map[audit.State]int{audit.Pending: 1}},
-		{contested(), contested(), map[audit.State]int{audit.Pending: 1}},
-		{contested(), moved(), map[audit.State]int{audit.Pending: 1}}, // when it would be opened
-		{contested(), contested(), map[audit.State]int{audit.Open: 1}},
+		{contested(), contested(), map[audit.State]int{audit.StatePending: 1}},
+		{contested(), contested(), map[audit.State]int{audit.StatePending: 1}},
+		{contested(), moved(), map[audit.State]int{audit.StatePending: 1}}, // when it would be opened
+		{contested(), contested(), map[audit.State]int{audit.StateOpen: 1}},
 	} {
 		sweep(c.first, c.second)
 		if diff := cmp.Diff(c.want, states(store)); diff != "" {

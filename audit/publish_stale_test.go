@@ -48,7 +48,7 @@ func TestPublishTakesAChangeThatIsThereOnASecondLook(t *testing.T) {
 	store := newMemory()
 	publish(t, store, &world{first: contested(), second: contested()})
 	_, published := publish(t, store, &world{first: joined(), second: joined()})
-	if why := published.Transitions[0].Why; why != audit.Changed || len(published.Transitions[0].Record.Objects) != 3 {
+	if why := published.Transitions[0].Why; why != audit.ReasonChanged || len(published.Transitions[0].Record.Objects) != 3 {
 		t.Errorf("it is %s", why)
 	}
 }
@@ -104,7 +104,7 @@ func TestResultDoesNotSayThatItOpenedWhatSomebodyElseDid(t *testing.T) {
 		})
 	}
 	_, published := publish(t, store, &world{first: contested(), second: contested()})
-	if got := published.Transitions[0]; got.Why != audit.Confirmed || got.Write {
+	if got := published.Transitions[0]; got.Why != audit.ReasonConfirmed || got.Write {
 		t.Errorf("it says %s, written %t", got.Why, got.Write)
 	}
 }
@@ -115,7 +115,7 @@ func TestResultDoesNotSayThatItResolvedWhatSomebodyElseDeleted(t *testing.T) {
 	publish(t, store, &world{first: contested(), second: contested()})
 	store.before = func(id string) { delete(store.records, id) }
 	_, published := publish(t, store, &world{first: moved(), second: moved()})
-	if got := published.Transitions[0]; got.Why != audit.Gone || got.Write || !got.Delete {
+	if got := published.Transitions[0]; got.Why != audit.ReasonGone || got.Write || !got.Delete {
 		t.Errorf("it says %s, written %t", got.Why, got.Write)
 	}
 }

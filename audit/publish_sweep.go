@@ -113,7 +113,7 @@ func (p *Publisher) takeTurn(ctx context.Context, lock Lock) turn {
 func (p *Published) findings() []Finding {
 	ev := Evaluation{}
 	for _, t := range p.Transitions {
-		if !t.Delete && t.Record.State != Resolved {
+		if !t.Delete && t.Record.State != StateResolved {
 			ev.Findings = append(ev.Findings, t.Record.Finding)
 		}
 	}

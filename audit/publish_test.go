@@ -33,7 +33,7 @@ func moved() snapshot.Facts {
 func publisher(store audit.Store, w *world) *audit.Publisher {
 	return &audit.Publisher{
 		Store: store, Source: w,
-		Reconciliation: audit.Reconciliation{Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour},
+		Reconciler: audit.Reconciler{Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour},
 	}
 }
 
@@ -61,7 +61,7 @@ func states(store *memory) map[audit.State]int {
 func TestPublishOpensWhatSurvivesASecondLook(t *testing.T) {
 	store := newMemory()
 	res, published := publish(t, store, &world{first: contested(), second: contested()})
-	if states(store)[audit.Open] != 1 || len(res.Findings) != 1 || len(published.Dropped) != 0 {
+	if states(store)[audit.StateOpen] != 1 || len(res.Findings) != 1 || len(published.Dropped) != 0 {
 		t.Errorf("stored %v, reported %d, dropped %q", states(store), len(res.Findings), published.Dropped)
 	}
 }
@@ -78,7 +78,7 @@ func TestPublishDoesNotResolveWhatIsThereOnASecondLook(t *testing.T) {
 	store := newMemory()
 	publish(t, store, &world{first: contested(), second: contested()})
 	_, published := publish(t, store, &world{first: moved(), second: contested()})
-	if states(store)[audit.Open] != 1 || len(published.Dropped) != 1 {
+	if states(store)[audit.StateOpen] != 1 || len(published.Dropped) != 1 {
 		t.Errorf("stored %v, dropped %q", states(store), published.Dropped)
 	}
 }
@@ -104,7 +104,7 @@ func TestPublishLeavesAloneWhatCannotBeLookedAtAgain(t *testing.T) {
 	}
 	publish(t, store, &world{first: contested(), second: contested()})
 	publish(t, store, &world{first: moved(), unreadable: true})
-	if states(store)[audit.Open] != 1 {
+	if states(store)[audit.StateOpen] != 1 {
 		t.Errorf("resolved on the word of one list: %v", states(store))
 	}
 }
@@ -114,7 +114,7 @@ func TestPublishResolvesNothingOfAKindThatCannotBeRead(t *testing.T) {
 	publish(t, store, &world{first: contested(), second: contested()})
 	writes := store.writes
 	res, _ := publish(t, store, &world{status: snapshot.Forbidden})
-	if states(store)[audit.Open] != 1 || store.writes != writes {
+	if states(store)[audit.StateOpen] != 1 || store.writes != writes {
 		t.Errorf("stored %v after %d writes more", states(store), store.writes-writes)
 	}
 	if len(res.Findings) != 1 || res.Complete() {
@@ -155,7 +155,7 @@ func TestPublishDecidesAgainWhereSomebodyElseWasFirst(t *testing.T) {
 		})
 	}
 	publish(t, store, &world{first: contested(), second: contested()})
-	if states(store)[audit.Open] != 1 || store.writes != 1 {
+	if states(store)[audit.StateOpen] != 1 || store.writes != 1 {
 		t.Errorf("stored %v in %d writes, want the other's alone", states(store), store.writes)
 	}
 }
@@ -181,7 +181,7 @@ func TestPublishRepairsAFindingThatWasLeftBare(t *testing.T) {
 		store.records[id] = bare
 	}
 	publish(t, store, &world{first: contested(), second: contested()})
-	if states(store)[audit.Open] != 1 {
+	if states(store)[audit.StateOpen] != 1 {
 		t.Errorf("stored %v", states(store))
 	}
 	for _, s := range store.records {
@@ -237,7 +237,7 @@ func TestPublishSeesAPolicyThatCameBetweenTwoLists(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := states(store)[audit.Open]; got != c.open || len(store.records) != c.open {
+			if got := states(store)[audit.StateOpen]; got != c.open || len(store.records) != c.open {
 				t.Errorf("%d are open of %d stored, want %d; dropped %q", got, len(store.records), c.open, published.Dropped)
 			}
 		})

@@ -13,7 +13,7 @@ import (
 // write carries the transitions out, several at a time, leaves in versions what is
 // stored then, and returns what could not be written. Where somebody else was
 // first, a transition is left as it was decided in the end.
-func (p *Publisher) write(ctx context.Context, r Reconciliation, all []Transition, versions map[string]Stored, ev *Evaluation) []string {
+func (p *Publisher) write(ctx context.Context, r Reconciler, all []Transition, versions map[string]Stored, ev *Evaluation) []string {
 	var mu sync.Mutex
 	var failed []string
 	var wait sync.WaitGroup
@@ -54,7 +54,7 @@ const maxDecisions = 5
 // stored of it as far as is known: nothing with an error. Where somebody else was
 // there first it looks at what they left and decides again; nothing of theirs is
 // overwritten.
-func (p *Publisher) writeOne(ctx context.Context, r Reconciliation, t Transition, held Stored, ev *Evaluation) (Transition, Stored, error) {
+func (p *Publisher) writeOne(ctx context.Context, r Reconciler, t Transition, held Stored, ev *Evaluation) (Transition, Stored, error) {
 	for range maxDecisions {
 		if err := context.Cause(ctx); err != nil {
 			return t, Stored{}, err
@@ -81,12 +81,12 @@ func (p *Publisher) writeOne(ctx context.Context, r Reconciliation, t Transition
 // again decides on a finding of which something else is stored now, or nothing. The
 // others are left out: they would all look new. Whether there is a storm was known
 // before.
-func again(r Reconciliation, t Transition, records []Record, ev *Evaluation) Transition {
+func again(r Reconciler, t Transition, records []Record, ev *Evaluation) Transition {
 	one := *ev
 	one.Findings = slices.DeleteFunc(slices.Clone(ev.Findings), func(f Finding) bool { return f.ID != t.Record.ID })
 	decided := r.Reconcile(records, &one)
 	if len(decided) == 0 {
-		return Transition{Record: t.Record, Why: Gone, Delete: true}
+		return Transition{Record: t.Record, Why: ReasonGone, Delete: true}
 	}
 	now := decided[0]
 	if now.news() {

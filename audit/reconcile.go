@@ -11,13 +11,13 @@ import (
 // Record is a finding with the life that is stored of it.
 type Record struct {
 	Finding
-	Reason     Reason // why it is in its state
-	Sweeps     int    // that saw it while it was pending
-	OpenedAt   time.Time
-	ResolvedAt time.Time
-	Reopened   int  // how often it came back
-	Storm      bool // opened with more than owners should be told of one by one
-	Told       []Told
+	Reason        Reason // why it is in its state
+	Sweeps        int    // that saw it while it was pending
+	OpenedAt      time.Time
+	ResolvedAt    time.Time
+	Reopened      int  // how often it came back
+	Storm         bool // opened with more than owners should be told of one by one
+	Notifications []Notification
 }
 
 // Reason is why a finding is in its state, or goes from one to another.
@@ -25,18 +25,18 @@ type Reason string
 
 // The reasons of a transition.
 const (
-	Waiting     Reason = "pending"      // seen, and younger than its rule's "for"
-	Opened      Reason = "opened"       // seen for the first time, or long enough
-	Confirmed   Reason = "confirmed"    // seen again, and nothing changed
-	Changed     Reason = "changed"      // seen again, and something of it changed
-	Reopened    Reason = "reopened"     // seen again after it was resolved
-	Mended      Reason = "resolved"     // judged, and not there any more
-	Gone        Reason = "gone"         // not there any more before it was ever opened
-	RuleRetired Reason = "rule-retired" // its rule, or the config, does not ask for it any more
-	WasExcepted Reason = "excepted"     // an exception of the config hides it
-	CarriedOver Reason = "carried-over" // nothing is known of it: its rule did not run, or could not judge it
-	Kept        Reason = "kept"         // resolved, and not yet old enough to be deleted
-	Expired     Reason = "expired"      // resolved for longer than it is kept
+	ReasonPending     Reason = "pending"      // seen, and younger than its rule's "for"
+	ReasonOpened      Reason = "opened"       // seen for the first time, or long enough
+	ReasonConfirmed   Reason = "confirmed"    // seen again, and nothing changed
+	ReasonChanged     Reason = "changed"      // seen again, and something of it changed
+	ReasonReopened    Reason = "reopened"     // seen again after it was resolved
+	ReasonResolved    Reason = "resolved"     // judged, and not there any more
+	ReasonGone        Reason = "gone"         // not there any more before it was ever opened
+	ReasonRuleRetired Reason = "rule-retired" // its rule, or the config, does not ask for it any more
+	ReasonExcepted    Reason = "excepted"     // an exception of the config hides it
+	ReasonCarriedOver Reason = "carried-over" // nothing is known of it: its rule did not run, or could not judge it
+	ReasonKept        Reason = "kept"         // resolved, and not yet old enough to be deleted
+	ReasonExpired     Reason = "expired"      // resolved for longer than it is kept
 )
 
 // Transition is what a sweep makes of one finding.
@@ -60,7 +60,9 @@ type Transition struct {
 func (t *Transition) Matters() bool { return t.matters }
 
 // news reports whether owners hear of the finding as of a new one.
-func (t *Transition) news() bool { return t.Why == Opened || t.Why == Reopened || t.announces }
+func (t *Transition) news() bool {
+	return t.Why == ReasonOpened || t.Why == ReasonReopened || t.announces
+}
 
 // Hold is how long a new violation is pending before it is opened: for as many
 // sweeps and as long as given. The zero value opens at once.
@@ -70,7 +72,7 @@ type Hold struct {
 }
 
 // Reconciliation is what Reconcile goes by.
-type Reconciliation struct {
+type Reconciler struct {
 	Now  time.Time
 	Hold func(rule string) Hold
 	Keep time.Duration // how long a resolved finding is kept
@@ -78,17 +80,17 @@ type Reconciliation struct {
 	MaxNew int
 	// Tell returns the names of the senders that tell an owner of the findings of
 	// a rule. Without it nobody is told anything.
-	Tell func(rule, owner string) []string
+	Senders func(rule, owner string) []string
 	// MaxTold is of how many owners and senders a finding keeps what they were
 	// told: more are told nothing. Zero is no limit.
-	MaxTold int
+	MaxNotifications int
 }
 
 // Reconcile holds what a sweep judged against what is stored, and says what
 // becomes of each finding, sorted by ID. Absence of evidence resolves nothing:
 // a finding whose rule did not run, or knows that it could not judge the
 // subject, is carried over untouched.
-func (r Reconciliation) Reconcile(stored []Record, ev *Evaluation) []Transition {
+func (r Reconciler) Reconcile(stored []Record, ev *Evaluation) []Transition {
 	j := newJudged(ev)
 	var out []Transition
 	known := map[string]bool{}
@@ -110,59 +112,59 @@ func (r Reconciliation) Reconcile(stored []Record, ev *Evaluation) []Transition 
 }
 
 // first says what becomes of a finding of which nothing is stored.
-func (r Reconciliation) first(f Finding) Transition {
+func (r Reconciler) first(f Finding) Transition {
 	f.FirstSeen = r.Now
-	t := r.hold(Record{Finding: f, Sweeps: 1}, Opened)
+	t := r.hold(Record{Finding: f, Sweeps: 1}, ReasonOpened)
 	t.New, t.Write = true, true
 	return t
 }
 
 // hold keeps a finding pending for as long as its rule wants it to be, and opens
 // it then.
-func (r Reconciliation) hold(rec Record, open Reason) Transition {
+func (r Reconciler) hold(rec Record, open Reason) Transition {
 	h := r.Hold(rec.Rule)
 	if rec.Sweeps < h.Sweeps || r.Now.Sub(rec.FirstSeen) < h.For {
-		rec.State, rec.Reason = Pending, Waiting
-		return Transition{Record: rec, Why: Waiting, Write: true}
+		rec.State, rec.Reason = StatePending, ReasonPending
+		return Transition{Record: rec, Why: ReasonPending, Write: true}
 	}
-	rec.State, rec.Reason, rec.Sweeps = Open, open, 0
+	rec.State, rec.Reason, rec.Sweeps = StateOpen, open, 0
 	rec.OpenedAt, rec.ResolvedAt = r.Now, time.Time{}
 	return Transition{Record: rec, Why: open, Write: true}
 }
 
 // stored says what becomes of a finding that is stored.
-func (r Reconciliation) stored(rec Record, j *judged) Transition {
+func (r Reconciler) stored(rec Record, j *judged) Transition {
 	f, found := j.findings[rec.ID]
 	switch {
 	case j.silent(rec.Rule, rec.ID):
-		return Transition{Record: rec, Why: CarriedOver}
+		return Transition{Record: rec, Why: ReasonCarriedOver}
 	case found:
 		return r.seen(rec, f)
-	case rec.State == Resolved:
+	case rec.State == StateResolved:
 		if r.Now.Sub(rec.ResolvedAt) > r.Keep {
-			return Transition{Record: rec, Why: Expired, Delete: true}
+			return Transition{Record: rec, Why: ReasonExpired, Delete: true}
 		}
-		return Transition{Record: rec, Why: Kept}
+		return Transition{Record: rec, Why: ReasonKept}
 	case j.hidden(rec):
-		return Transition{Record: rec, Why: CarriedOver}
+		return Transition{Record: rec, Why: ReasonCarriedOver}
 	}
-	why := Mended
+	why := ReasonResolved
 	switch {
 	case j.retired(rec.Rule, rec.ID):
-		why = RuleRetired
+		why = ReasonRuleRetired
 	case j.excepted[rec.ID]:
-		why = WasExcepted
+		why = ReasonExcepted
 	}
 	// What was never opened, nobody was told of: it leaves no trace.
-	if rec.State == Pending || rec.State == "" {
-		return Transition{Record: rec, Why: Gone, Delete: true}
+	if rec.State == StatePending || rec.State == "" {
+		return Transition{Record: rec, Why: ReasonGone, Delete: true}
 	}
-	rec.State, rec.Reason, rec.ResolvedAt = Resolved, why, r.Now
+	rec.State, rec.Reason, rec.ResolvedAt = StateResolved, why, r.Now
 	return Transition{Record: rec, Why: why, Write: true}
 }
 
 // seen says what becomes of a stored finding that was judged to be there.
-func (r Reconciliation) seen(rec Record, f Finding) Transition {
+func (r Reconciler) seen(rec Record, f Finding) Transition {
 	was := rec
 	f.FirstSeen, f.State = rec.FirstSeen, rec.State
 	rec.Finding = f
@@ -170,24 +172,24 @@ func (r Reconciliation) seen(rec Record, f Finding) Transition {
 	case "":
 		// Whoever created it did not get to write its record.
 		rec.FirstSeen, rec.Sweeps = r.Now, 1
-		return r.hold(rec, Opened)
-	case Pending:
+		return r.hold(rec, ReasonOpened)
+	case StatePending:
 		rec.Sweeps++
-		return r.hold(rec, Opened)
-	case Resolved:
+		return r.hold(rec, ReasonOpened)
+	case StateResolved:
 		rec.FirstSeen, rec.Sweeps, rec.Storm = r.Now, 1, false
 		rec.Reopened++
-		return r.hold(rec, Reopened)
+		return r.hold(rec, ReasonReopened)
 	}
 	if sameContent(was.Finding, f) {
-		return Transition{Record: was, Why: Confirmed}
+		return Transition{Record: was, Why: ReasonConfirmed}
 	}
-	rec.Reason = Changed
-	return Transition{Record: rec, Why: Changed, Write: true, was: was.Objects, matters: matters(was.Finding, f)}
+	rec.Reason = ReasonChanged
+	return Transition{Record: rec, Why: ReasonChanged, Write: true, was: was.Objects, matters: matters(was.Finding, f)}
 }
 
 // markStorm flags the findings that are new to owners, if they are too many.
-func (r Reconciliation) markStorm(all []Transition) {
+func (r Reconciler) markStorm(all []Transition) {
 	n := 0
 	for i := range all {
 		if all[i].news() {

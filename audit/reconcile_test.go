@@ -16,16 +16,16 @@ func shop() audit.Finding {
 	subject := namespaceSubject("shop", "")
 	return audit.Finding{
 		ID: rules.ID("probe", subject), Rule: "probe", Subject: subject, Severity: rules.High, Message: "it is open",
-		Owners: []string{"team-a"}, State: audit.Open, FirstSeen: now,
+		Owners: []string{"team-a"}, State: audit.StateOpen, FirstSeen: now,
 	}
 }
 
 // record is shop as it is stored.
 func record(state audit.State, change func(*audit.Record)) []audit.Record {
-	r := audit.Record{Finding: shop(), Reason: audit.Opened, OpenedAt: now.Add(-time.Hour)}
+	r := audit.Record{Finding: shop(), Reason: audit.ReasonOpened, OpenedAt: now.Add(-time.Hour)}
 	r.State, r.FirstSeen = state, now.Add(-time.Hour)
-	if state == audit.Resolved {
-		r.Reason, r.ResolvedAt = audit.Mended, now.Add(-time.Minute)
+	if state == audit.StateResolved {
+		r.Reason, r.ResolvedAt = audit.ReasonResolved, now.Add(-time.Minute)
 	}
 	if change != nil {
 		change(&r)
@@ -34,7 +34,7 @@ func record(state audit.State, change func(*audit.Record)) []audit.Record {
 }
 
 func ran(findings ...audit.Finding) *audit.Evaluation {
-	return &audit.Evaluation{Rules: []audit.Outcome{{Rule: "probe", Status: audit.Ran}}, Findings: findings}
+	return &audit.Evaluation{Rules: []audit.Outcome{{Rule: "probe", Status: audit.RuleRan}}, Findings: findings}
 }
 
 func outcome(status audit.OutcomeStatus) *audit.Evaluation {
@@ -69,36 +69,36 @@ func TestReconcile(t *testing.T) {
 		write  bool
 		gone   bool
 	}{
-		{name: "a violation of which nothing is stored is opened", ev: ran(shop()), why: audit.Opened, state: audit.Open, write: true},
-		{name: "one that is seen again unchanged is confirmed without a write", stored: record(audit.Open, nil), ev: ran(shop()), why: audit.Confirmed, state: audit.Open},
-		{name: "one whose message is another is changed", stored: record(audit.Open, nil), ev: ran(worse), why: audit.Changed, state: audit.Open, write: true},
-		{name: "one that is judged and not there is resolved", stored: record(audit.Open, nil), ev: ran(), why: audit.Mended, state: audit.Resolved, write: true},
-		{name: "one that comes back is opened again", stored: record(audit.Resolved, nil), ev: ran(shop()), why: audit.Reopened, state: audit.Open, write: true},
-		{name: "a rule that was skipped resolves nothing", stored: record(audit.Open, nil), ev: outcome(audit.Skipped), why: audit.CarriedOver, state: audit.Open},
-		{name: "a rule that failed resolves nothing", stored: record(audit.Open, nil), ev: outcome(audit.Broken), why: audit.CarriedOver, state: audit.Open},
-		{name: "a rule that was skipped does not age what is pending", stored: record(audit.Pending, nil), ev: outcome(audit.Skipped), hold: twoSweeps, why: audit.CarriedOver, state: audit.Pending},
-		{name: "a rule that was skipped deletes nothing that is resolved", stored: record(audit.Resolved, func(r *audit.Record) { r.ResolvedAt = now.AddDate(-1, 0, 0) }), ev: outcome(audit.Skipped), why: audit.CarriedOver, state: audit.Resolved},
-		{name: "a subject that its rule could not judge is carried over", stored: record(audit.Open, nil), ev: &audit.Evaluation{Rules: ran().Rules, Unjudged: []audit.RuleSubject{subject}}, why: audit.CarriedOver, state: audit.Open},
-		{name: "one of whose objects cannot be read any more is carried over", stored: record(audit.Open, claims(route)), ev: unread("probe", route), why: audit.CarriedOver, state: audit.Open},
-		{name: "one whose objects can all be read is resolved, whatever else cannot", stored: record(audit.Open, claims(route)), ev: unread("probe", other), why: audit.Mended, state: audit.Resolved, write: true},
-		{name: "what another rule cannot read holds up nothing", stored: record(audit.Open, claims(route)), ev: unread("else", route), why: audit.Mended, state: audit.Resolved, write: true},
-		{name: "a rule that is not asked for any more retires its findings", stored: record(audit.Open, nil), ev: &audit.Evaluation{}, why: audit.RuleRetired, state: audit.Resolved, write: true},
-		{name: "a subject that the config leaves out is retired and not mended", stored: record(audit.Open, nil), ev: &audit.Evaluation{Rules: ran().Rules, Waived: []audit.RuleSubject{subject}}, why: audit.RuleRetired, state: audit.Resolved, write: true},
-		{name: "one that an exception hides is excepted and not mended", stored: record(audit.Open, nil), ev: &audit.Evaluation{Rules: ran().Rules, Excepted: []audit.Finding{shop()}}, why: audit.WasExcepted, state: audit.Resolved, write: true},
-		{name: "a new one waits for as many sweeps as its rule wants", ev: ran(shop()), hold: twoSweeps, why: audit.Waiting, state: audit.Pending, write: true},
-		{name: "the sweep that makes them enough opens it", stored: record(audit.Pending, func(r *audit.Record) { r.Sweeps = 1 }), ev: ran(shop()), hold: twoSweeps, why: audit.Opened, state: audit.Open, write: true},
-		{name: "a new one waits for as long as its rule wants", ev: ran(shop()), hold: anHour, why: audit.Waiting, state: audit.Pending, write: true},
-		{name: "one that is as old as its rule wants is opened", stored: record(audit.Pending, nil), ev: ran(shop()), hold: anHour, why: audit.Opened, state: audit.Open, write: true},
-		{name: "one that comes back waits again", stored: record(audit.Resolved, nil), ev: ran(shop()), hold: anHour, why: audit.Waiting, state: audit.Pending, write: true},
-		{name: "one that goes before it was opened leaves no trace", stored: record(audit.Pending, nil), ev: ran(), hold: anHour, why: audit.Gone, gone: true},
-		{name: "one that was left bare is opened as if it were new", stored: record("", nil), ev: ran(shop()), why: audit.Opened, state: audit.Open, write: true},
-		{name: "one that was left bare and is not there leaves no trace", stored: record("", nil), ev: ran(), why: audit.Gone, gone: true},
-		{name: "one that was left bare waits for its rule to run", stored: record("", nil), ev: outcome(audit.Skipped), why: audit.CarriedOver},
-		{name: "a resolved one is kept for a while", stored: record(audit.Resolved, nil), ev: ran(), why: audit.Kept, state: audit.Resolved},
-		{name: "a resolved one is deleted in the end", stored: record(audit.Resolved, func(r *audit.Record) { r.ResolvedAt = now.Add(-25 * time.Hour) }), ev: ran(), why: audit.Expired, gone: true},
+		{name: "a violation of which nothing is stored is opened", ev: ran(shop()), why: audit.ReasonOpened, state: audit.StateOpen, write: true},
+		{name: "one that is seen again unchanged is confirmed without a write", stored: record(audit.StateOpen, nil), ev: ran(shop()), why: audit.ReasonConfirmed, state: audit.StateOpen},
+		{name: "one whose message is another is changed", stored: record(audit.StateOpen, nil), ev: ran(worse), why: audit.ReasonChanged, state: audit.StateOpen, write: true},
+		{name: "one that is judged and not there is resolved", stored: record(audit.StateOpen, nil), ev: ran(), why: audit.ReasonResolved, state: audit.StateResolved, write: true},
+		{name: "one that comes back is opened again", stored: record(audit.StateResolved, nil), ev: ran(shop()), why: audit.ReasonReopened, state: audit.StateOpen, write: true},
+		{name: "a rule that was skipped resolves nothing", stored: record(audit.StateOpen, nil), ev: outcome(audit.RuleSkipped), why: audit.ReasonCarriedOver, state: audit.StateOpen},
+		{name: "a rule that failed resolves nothing", stored: record(audit.StateOpen, nil), ev: outcome(audit.RuleFailed), why: audit.ReasonCarriedOver, state: audit.StateOpen},
+		{name: "a rule that was skipped does not age what is pending", stored: record(audit.StatePending, nil), ev: outcome(audit.RuleSkipped), hold: twoSweeps, why: audit.ReasonCarriedOver, state: audit.StatePending},
+		{name: "a rule that was skipped deletes nothing that is resolved", stored: record(audit.StateResolved, func(r *audit.Record) { r.ResolvedAt = now.AddDate(-1, 0, 0) }), ev: outcome(audit.RuleSkipped), why: audit.ReasonCarriedOver, state: audit.StateResolved},
+		{name: "a subject that its rule could not judge is carried over", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{Rules: ran().Rules, NotEvaluated: []audit.RuleSubject{subject}}, why: audit.ReasonCarriedOver, state: audit.StateOpen},
+		{name: "one of whose objects cannot be read any more is carried over", stored: record(audit.StateOpen, claims(route)), ev: unread("probe", route), why: audit.ReasonCarriedOver, state: audit.StateOpen},
+		{name: "one whose objects can all be read is resolved, whatever else cannot", stored: record(audit.StateOpen, claims(route)), ev: unread("probe", other), why: audit.ReasonResolved, state: audit.StateResolved, write: true},
+		{name: "what another rule cannot read holds up nothing", stored: record(audit.StateOpen, claims(route)), ev: unread("else", route), why: audit.ReasonResolved, state: audit.StateResolved, write: true},
+		{name: "a rule that is not asked for any more retires its findings", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{}, why: audit.ReasonRuleRetired, state: audit.StateResolved, write: true},
+		{name: "a subject that the config leaves out is retired and not mended", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{Rules: ran().Rules, Exempted: []audit.RuleSubject{subject}}, why: audit.ReasonRuleRetired, state: audit.StateResolved, write: true},
+		{name: "one that an exception hides is excepted and not mended", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{Rules: ran().Rules, Excepted: []audit.Finding{shop()}}, why: audit.ReasonExcepted, state: audit.StateResolved, write: true},
+		{name: "a new one waits for as many sweeps as its rule wants", ev: ran(shop()), hold: twoSweeps, why: audit.ReasonPending, state: audit.StatePending, write: true},
+		{name: "the sweep that makes them enough opens it", stored: record(audit.StatePending, func(r *audit.Record) { r.Sweeps = 1 }), ev: ran(shop()), hold: twoSweeps, why: audit.ReasonOpened, state: audit.StateOpen, write: true},
+		{name: "a new one waits for as long as its rule wants", ev: ran(shop()), hold: anHour, why: audit.ReasonPending, state: audit.StatePending, write: true},
+		{name: "one that is as old as its rule wants is opened", stored: record(audit.StatePending, nil), ev: ran(shop()), hold: anHour, why: audit.ReasonOpened, state: audit.StateOpen, write: true},
+		{name: "one that comes back waits again", stored: record(audit.StateResolved, nil), ev: ran(shop()), hold: anHour, why: audit.ReasonPending, state: audit.StatePending, write: true},
+		{name: "one that goes before it was opened leaves no trace", stored: record(audit.StatePending, nil), ev: ran(), hold: anHour, why: audit.ReasonGone, gone: true},
+		{name: "one that was left bare is opened as if it were new", stored: record("", nil), ev: ran(shop()), why: audit.ReasonOpened, state: audit.StateOpen, write: true},
+		{name: "one that was left bare and is not there leaves no trace", stored: record("", nil), ev: ran(), why: audit.ReasonGone, gone: true},
+		{name: "one that was left bare waits for its rule to run", stored: record("", nil), ev: outcome(audit.RuleSkipped), why: audit.ReasonCarriedOver},
+		{name: "a resolved one is kept for a while", stored: record(audit.StateResolved, nil), ev: ran(), why: audit.ReasonKept, state: audit.StateResolved},
+		{name: "a resolved one is deleted in the end", stored: record(audit.StateResolved, func(r *audit.Record) { r.ResolvedAt = now.Add(-25 * time.Hour) }), ev: ran(), why: audit.ReasonExpired, gone: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := audit.Reconciliation{Now: now, Hold: func(string) audit.Hold { return c.hold }, Keep: 24 * time.Hour}
+			r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return c.hold }, Keep: 24 * time.Hour}
 			all := r.Reconcile(c.stored, c.ev)
 			if len(all) != 1 {
 				t.Fatalf("%d transitions, want one", len(all))
@@ -121,18 +121,18 @@ func TestReconcile(t *testing.T) {
 }
 
 func TestReconcileTwiceWritesNothing(t *testing.T) {
-	r := audit.Reconciliation{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
+	r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
 	first := r.Reconcile(nil, ran(shop()))
 	r.Now = now.Add(time.Hour)
 	again := r.Reconcile([]audit.Record{first[0].Record}, ran(shop()))
-	if again[0].Write || again[0].Why != audit.Confirmed {
+	if again[0].Write || again[0].Why != audit.ReasonConfirmed {
 		t.Errorf("the second sweep of an unchanged world: %s, write %v", again[0].Why, again[0].Write)
 	}
 }
 
 func TestReopenedFindingIsNewAndSaysSo(t *testing.T) {
-	r := audit.Reconciliation{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
-	got := r.Reconcile(record(audit.Resolved, nil), ran(shop()))[0].Record
+	r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
+	got := r.Reconcile(record(audit.StateResolved, nil), ran(shop()))[0].Record
 	if got.Reopened != 1 || !got.FirstSeen.Equal(now) || !got.OpenedAt.Equal(now) || !got.ResolvedAt.IsZero() {
 		t.Errorf("reopened %d times, first seen %s, opened %s, resolved %s", got.Reopened, got.FirstSeen, got.OpenedAt, got.ResolvedAt)
 	}
@@ -148,7 +148,7 @@ func TestStormFlagsWhatIsOpenedAndNothingElse(t *testing.T) {
 	}
 	old := audit.Record{Finding: findings[0], OpenedAt: now}
 	for limit, want := range map[int]int{1: 2, 2: 0, 0: 0} {
-		r := audit.Reconciliation{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }, MaxNew: limit}
+		r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }, MaxNew: limit}
 		flagged := 0
 		for _, tr := range r.Reconcile([]audit.Record{old}, ran(findings...)) {
 			if tr.Record.Storm {

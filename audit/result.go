@@ -19,7 +19,7 @@ type Result struct {
 	Only       []string
 	Namespaces []string        // every namespace that an object is in, sorted
 	Reads      []snapshot.Read // by group and resource
-	Passed     []Passed        // by group, kind and version
+	Ignored    []IgnoredKind   // by group, kind and version
 	Problems   []Problem       // in the order in which the source met them
 	Rules      []Outcome       // by name
 	Findings   []Finding       // by severity (highest first), rule, subject
@@ -53,7 +53,7 @@ func (r *Result) Complete() bool {
 		}
 	}
 	for _, o := range r.Rules {
-		if o.Status != Ran {
+		if o.Status != RuleRan {
 			return false
 		}
 	}
@@ -96,12 +96,12 @@ type Problem struct {
 }
 
 // Passed counts objects of a kind that no rule needs, which were passed over.
-type Passed struct {
+type IgnoredKind struct {
 	Group, Version, Kind string
 	Items                int
 }
 
-func comparePassed(a, b Passed) int {
+func comparePassed(a, b IgnoredKind) int {
 	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind),
 		strings.Compare(a.Version, b.Version))
 }
@@ -119,9 +119,9 @@ type OutcomeStatus string
 
 // The outcomes of a rule.
 const (
-	Ran     OutcomeStatus = "ran"
-	Skipped OutcomeStatus = "skipped" // a kind it needs was not read completely
-	Broken  OutcomeStatus = "failed"  // it erred or panicked
+	RuleRan     OutcomeStatus = "ran"
+	RuleSkipped OutcomeStatus = "skipped" // a kind it needs was not read completely
+	RuleFailed  OutcomeStatus = "failed"  // it erred or panicked
 )
 
 // State is where a finding stands in its life.
@@ -129,9 +129,9 @@ type State string
 
 // The states of a finding.
 const (
-	Pending  State = "Pending"
-	Open     State = "Open"
-	Resolved State = "Resolved"
+	StatePending  State = "Pending"
+	StateOpen     State = "Open"
+	StateResolved State = "Resolved"
 )
 
 // Finding is a violation with an identity, owners and a life.

@@ -16,17 +16,17 @@ func TestResultComplete(t *testing.T) {
 	}{
 		{name: "everything was listed or is absent, and every rule ran", spoil: func(*audit.Result) {}},
 		{name: "findings leave it complete", spoil: func(r *audit.Result) { r.Findings = make([]audit.Finding, 3) }},
-		{name: "objects that no rule needs leave it complete", spoil: func(r *audit.Result) { r.Passed = make([]audit.Passed, 3) }},
+		{name: "objects that no rule needs leave it complete", spoil: func(r *audit.Result) { r.Ignored = make([]audit.IgnoredKind, 3) }},
 		{name: "a problem spoils it", isHalf: true, spoil: func(r *audit.Result) { r.Problems = make([]audit.Problem, 1) }},
 		{name: "a forbidden kind spoils it", isHalf: true, spoil: func(r *audit.Result) { r.Reads[1].Status = snapshot.Forbidden }},
 		{name: "a kind that failed spoils it", isHalf: true, spoil: func(r *audit.Result) { r.Reads[0].Status = snapshot.Failed }},
-		{name: "a rule that was skipped spoils it", isHalf: true, spoil: func(r *audit.Result) { r.Rules[1].Status = audit.Skipped }},
-		{name: "a rule that failed spoils it", isHalf: true, spoil: func(r *audit.Result) { r.Rules[0].Status = audit.Broken }},
+		{name: "a rule that was skipped spoils it", isHalf: true, spoil: func(r *audit.Result) { r.Rules[1].Status = audit.RuleSkipped }},
+		{name: "a rule that failed spoils it", isHalf: true, spoil: func(r *audit.Result) { r.Rules[0].Status = audit.RuleFailed }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := &audit.Result{
 				Reads: []snapshot.Read{{Kind: snapshot.Pods, Status: snapshot.Listed}, {Kind: snapshot.Ingresses, Status: snapshot.Absent}},
-				Rules: []audit.Outcome{{Rule: "a", Status: audit.Ran}, {Rule: "b", Status: audit.Ran}},
+				Rules: []audit.Outcome{{Rule: "a", Status: audit.RuleRan}, {Rule: "b", Status: audit.RuleRan}},
 			}
 			c.spoil(r)
 			if r.Complete() == c.isHalf {

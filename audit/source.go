@@ -20,5 +20,5 @@ type Source interface {
 // Reading is what a source met beside the facts.
 type Reading struct {
 	Problems []Problem
-	Passed   []Passed
+	Ignored  []IgnoredKind
 }

@@ -37,8 +37,8 @@ func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *c
 		return EvaluateAfter(p, snap, set, c, started)
 	}}
 	s.evaluation = s.judge(s.snap)
-	watch.end(PhaseJudge)
-	slices.SortFunc(reading.Passed, comparePassed)
+	watch.end(PhaseEvaluate)
+	slices.SortFunc(reading.Ignored, comparePassed)
 	return &Result{
 		Cluster:    c.Cluster,
 		Started:    started,
@@ -46,7 +46,7 @@ func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *c
 		Phases:     slices.Clone(watch.phases),
 		Namespaces: s.snap.NamespaceNames(),
 		Reads:      s.snap.Reads(),
-		Passed:     reading.Passed,
+		Ignored:    reading.Ignored,
 		Problems:   reading.Problems,
 		Rules:      s.evaluation.Rules,
 		Findings:   s.evaluation.Findings,

@@ -47,7 +47,7 @@ func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
 		},
 		reading: audit.Reading{
 			Problems: []audit.Problem{{Where: "z.yaml document 1"}, {Where: "a.yaml document 2"}},
-			Passed: []audit.Passed{
+			Ignored: []audit.IgnoredKind{
 				{Group: "example.com", Version: "v1", Kind: "Shop", Items: 1},
 				{Version: "v1", Kind: "Secret", Items: 2},
 				{Version: "v1", Kind: "ConfigMap", Items: 1},
@@ -75,7 +75,7 @@ func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
 		Cluster: "prod-eu-1", Started: now, Finished: now.Add(2 * time.Second),
 		Namespaces: []string{"shop"},
 		Reads:      []snapshot.Read{src.reads[1], src.reads[0]},
-		Passed: []audit.Passed{
+		Ignored: []audit.IgnoredKind{
 			{Version: "v1", Kind: "ConfigMap", Items: 1},
 			{Version: "v1", Kind: "Secret", Items: 2},
 			{Group: "example.com", Version: "v1", Kind: "Ingress", Items: 1},
@@ -83,10 +83,10 @@ func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
 			{Group: "example.com", Version: "v1", Kind: "Shop", Items: 1},
 		},
 		Problems: []audit.Problem{{Where: "z.yaml document 1"}, {Where: "a.yaml document 2"}},
-		Rules:    []audit.Outcome{{Rule: "probe", Status: audit.Ran}},
+		Rules:    []audit.Outcome{{Rule: "probe", Status: audit.RuleRan}},
 		Findings: []audit.Finding{{
 			ID: rules.ID("probe", subject), Rule: "probe", Severity: rules.High, Subject: subject,
-			Owners: []string{"namespace shop"}, State: audit.Open, FirstSeen: now,
+			Owners: []string{"namespace shop"}, State: audit.StateOpen, FirstSeen: now,
 		}},
 		Advisories: []audit.Advisory{{Rule: "probe", Subject: subject, Owners: []string{}, Message: "look"}},
 		Isolation:  []rules.Isolation{{Namespace: "shop"}},

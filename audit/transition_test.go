@@ -25,9 +25,9 @@ func TestWhatOfAChangeMatters(t *testing.T) {
 		{"other words do not", reworded, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := audit.Reconciliation{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
-			got := r.Reconcile(record(audit.Open, nil), ran(c.judged))
-			if len(got) != 1 || got[0].Why != audit.Changed || got[0].Matters() != c.want {
+			r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
+			got := r.Reconcile(record(audit.StateOpen, nil), ran(c.judged))
+			if len(got) != 1 || got[0].Why != audit.ReasonChanged || got[0].Matters() != c.want {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
 // finding is one as a sweep stores it, as far as its definition demands.

@@ -23,7 +23,7 @@ func sweepsOnSchedule(t *testing.T, w *world) {
 	w.expectTold(t)
 	w.expectPushed(t)
 	for name, finding := range w.findings(t) {
-		for _, told := range finding.Status.Told {
+		for _, told := range finding.Status.Notifications {
 			w.expectSent(t, told.Channel, name, 1)
 		}
 	}
@@ -48,7 +48,7 @@ func resolvesWhatIsMended(t *testing.T, w *world) {
 	w.expectOpen(t, slices.DeleteFunc(slices.Clone(w.estate), func(id string) bool { return id == resolved[0] }))
 	w.expectTold(t)
 	w.expectPushed(t)
-	told := after[resolved[0]].Status.Told
+	told := after[resolved[0]].Status.Notifications
 	if len(told) != 1 || told[0].Last != "resolved" {
 		t.Fatalf("who was told of %s: %+v, want the one owner, that it is resolved", resolved[0], told)
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
 const serving = "app.kubernetes.io/component=serve"
@@ -80,7 +80,7 @@ func diesInASweep(t *testing.T, w *world) {
 	w.expectOpen(t, want)
 	await(t, "all are told", func() bool {
 		for _, finding := range w.findings(t) {
-			if len(finding.Status.Told) == 0 || slices.ContainsFunc(finding.Status.Told, func(told v1alpha1.Told) bool { return told.Due != "" }) {
+			if len(finding.Status.Notifications) == 0 || slices.ContainsFunc(finding.Status.Notifications, func(told v1alpha1.Notification) bool { return told.Pending != "" }) {
 				return false
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/eventuallytrue/audit/audit/kube/kubetest/node"
+	"github.com/eventuallytrue/audit/e2e/node"
 )
 
 var shared = &node.Shared{}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest/node"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/e2e/node"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 	"github.com/eventuallytrue/audit/rules"
 )
 
@@ -20,7 +20,7 @@ const slackToken = "xoxb-e2e"
 // workspace is a strict Slack with the channels and mentions of the policy, that the
 // pods can reach.
 type workspace struct {
-	*slacktest.Server
+	*fakeslack.Server
 	url string // of its API
 }
 
@@ -31,10 +31,10 @@ func openWorkspace(t *testing.T) *workspace {
 		t.Fatal(err)
 	}
 	// The pods send what a message a second would take too long for.
-	plays := slacktest.Config{Token: slackToken, Channels: map[string]slacktest.Membership{}, Interval: -1}
+	plays := fakeslack.Config{Token: slackToken, Channels: map[string]fakeslack.Membership{}, Interval: -1}
 	for i := range c.Owners.Teams {
 		slack := &c.Owners.Teams[i].Slack
-		plays.Channels[string(slack.Channel)] = slacktest.Member
+		plays.Channels[string(slack.Channel)] = fakeslack.Member
 		if slack.Mention != "" {
 			plays.Allowed = append(plays.Allowed, string(slack.Mention))
 		}
@@ -43,7 +43,7 @@ func openWorkspace(t *testing.T) *workspace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &workspace{slacktest.New(plays), "http://" + listener.Addr().String() + "/api/"}
+	w := &workspace{fakeslack.New(plays), "http://" + listener.Addr().String() + "/api/"}
 	server := &http.Server{Handler: w, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	t.Cleanup(func() { _ = server.Close() })
@@ -59,12 +59,12 @@ func (w *world) expectTold(t *testing.T) {
 	}
 	for name, finding := range w.findings(t) {
 		for _, owner := range finding.Status.Owners {
-			told := finding.Status.Told
-			i := slices.IndexFunc(told, func(told v1alpha1.Told) bool { return told.Owner == owner })
+			told := finding.Status.Notifications
+			i := slices.IndexFunc(told, func(told v1alpha1.Notification) bool { return told.Owner == owner })
 			switch {
 			case i < 0:
 				t.Errorf("%s was not told of %s: %+v", owner, name, told)
-			case told[i].Due != "" || told[i].TakenBy != "" || told[i].Error != "":
+			case told[i].Pending != "" || told[i].ClaimedBy != "" || told[i].Error != "":
 				t.Errorf("%s was not told of %s to the end: %+v", owner, name, told[i])
 			case !w.slack.has(told[i].Channel, told[i].Message):
 				t.Errorf("%s was told of %s in a message that is not there: %+v", owner, name, told[i])
@@ -74,7 +74,7 @@ func (w *world) expectTold(t *testing.T) {
 }
 
 func (w *workspace) has(channel, ts string) bool {
-	return slices.ContainsFunc(w.In(channel), func(m slacktest.Message) bool { return m.TS == ts })
+	return slices.ContainsFunc(w.In(channel), func(m fakeslack.Message) bool { return m.TS == ts })
 }
 
 // expectSent checks how many messages of a channel have a text: with the name of a

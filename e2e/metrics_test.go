@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest/node"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/e2e/node"
 )
 
 // pushgateway is where the real one listens, which pods can reach.

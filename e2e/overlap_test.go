@@ -9,7 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
 // overlapLosesNothing: while an engineer's sweep is held up, at two moments of its
@@ -88,7 +88,7 @@ func (w *world) expectToldOnce(t *testing.T, domain string) {
 			continue
 		}
 		seen++
-		for _, told := range finding.Status.Told {
+		for _, told := range finding.Status.Notifications {
 			w.expectSent(t, told.Channel, name, 1)
 		}
 	}

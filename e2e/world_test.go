@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest/node"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/e2e/node"
 )
 
 const (

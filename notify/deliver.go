@@ -99,27 +99,27 @@ func (v *delivery) run(ctx context.Context) []audit.Delivery {
 	g := v.group
 	var out []audit.Delivery
 	if g.refused != "" {
-		out = append(out, g.result(audit.Refused, g.refused))
+		out = append(out, g.result(audit.DeliveryRefused, g.refused))
 	}
 	if err := v.forget(ctx, g.moot); err != nil {
-		out = append(out, g.result(audit.Failed, "forget who was told: "+err.Error()))
+		out = append(out, g.result(audit.DeliveryFailed, "forget who was told: "+err.Error()))
 	}
 	switch {
 	case len(g.items) == 0:
 		return out
 	case g.held:
-		return append(out, g.result(audit.Held, "quiet hours"))
+		return append(out, g.result(audit.DeliveryHeld, "quiet hours"))
 	}
 	items, err := v.take(ctx, g.items)
 	if err != nil {
-		return append(out, g.result(audit.Failed, "take it: "+err.Error()))
+		return append(out, g.result(audit.DeliveryFailed, "take it: "+err.Error()))
 	}
 	if len(items) == 0 {
 		return out // others tell it
 	}
 	left, err := v.send(ctx, g.route, items, "")
 	if err == nil {
-		return append(out, g.result(audit.Sent, ""))
+		return append(out, g.result(audit.DeliverySent, ""))
 	}
 	return append(out, v.failed(ctx, left, err)...)
 }
@@ -130,31 +130,31 @@ func (v *delivery) failed(ctx context.Context, left []Item, err error) []audit.D
 	g := v.group
 	if !errors.Is(err, ErrRefused) {
 		v.release(ctx, left, "")
-		return []audit.Delivery{g.result(audit.Failed, err.Error())}
+		return []audit.Delivery{g.result(audit.DeliveryFailed, err.Error())}
 	}
-	out := []audit.Delivery{g.result(audit.Refused, err.Error())}
-	if g.route.Else == nil {
+	out := []audit.Delivery{g.result(audit.DeliveryRefused, err.Error())}
+	if g.route.Fallback == nil {
 		v.release(ctx, left, err.Error())
 		return out
 	}
 	v.leave()
-	instead := *g.route.Else
+	instead := *g.route.Fallback
 	for i := range left {
 		left[i].refused = err.Error()
-		if left[i].Place.Channel != instead.To.Address {
-			left[i].Place = audit.Place{} // the thread is where it was refused
+		if left[i].Message.Channel != instead.To.Address {
+			left[i].Message = audit.MessageRef{} // the thread is where it was refused
 		}
 	}
 	left, err = v.send(ctx, instead, left, g.route.To.Owner+": "+err.Error())
-	result := audit.Delivery{Sender: instead.Sender, Owner: instead.To.Owner, Result: audit.Sent}
+	result := audit.Delivery{Sender: instead.Sender, Owner: instead.To.Owner, Result: audit.DeliverySent}
 	switch {
 	case errors.Is(err, ErrRefused):
 		v.release(ctx, left, out[0].Reason)
-		result.Result, result.Reason = audit.Refused, err.Error()
+		result.Result, result.Reason = audit.DeliveryRefused, err.Error()
 	case err != nil:
 		// The fallback owner may be reached with the next sweep.
 		v.release(ctx, left, "")
-		result.Result, result.Reason = audit.Failed, err.Error()
+		result.Result, result.Reason = audit.DeliveryFailed, err.Error()
 	}
 	return append(out, result)
 }

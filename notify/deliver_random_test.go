@@ -33,13 +33,13 @@ func (l *life) reconcile(t *testing.T) {
 	for i, s := range stored {
 		records[i], held[s.ID] = s.Record, s
 	}
-	ev := &audit.Evaluation{Rules: []audit.Outcome{{Rule: "probe", Status: audit.Ran}}}
+	ev := &audit.Evaluation{Rules: []audit.Outcome{{Rule: "probe", Status: audit.RuleRan}}}
 	for id, owners := range l.there {
-		f := audit.Finding{ID: id, Rule: "probe", Subject: rules.Subject{Kind: "Host", Name: id}, Severity: rules.High, Owners: owners, State: audit.Open}
+		f := audit.Finding{ID: id, Rule: "probe", Subject: rules.Subject{Kind: "Host", Name: id}, Severity: rules.High, Owners: owners, State: audit.StateOpen}
 		ev.Findings = append(ev.Findings, f)
 	}
-	r := audit.Reconciliation{
-		Now: l.now, Keep: 1000 * time.Hour, Hold: func(string) audit.Hold { return audit.Hold{} }, Tell: notify.Routes(l.routes).Senders,
+	r := audit.Reconciler{
+		Now: l.now, Keep: 1000 * time.Hour, Hold: func(string) audit.Hold { return audit.Hold{} }, Senders: notify.Routes(l.routes).Senders,
 	}
 	for _, tr := range r.Reconcile(records, ev) {
 		if !tr.Write {
@@ -165,8 +165,8 @@ func TestDeliveryNeitherLosesNorDoubles(t *testing.T) {
 // check says what is wrong with what arrived, now that nothing is broken any more.
 func (l *life) check() string {
 	for _, s := range l.store.held {
-		for _, m := range s.Told {
-			if m.Due != "" || m.Taken.By != "" || m.Knows() {
+		for _, m := range s.Notifications {
+			if m.Pending != "" || m.Claim.By != "" || m.Notified() {
 				return fmt.Sprintf("%s is left with %+v", s.ID, m)
 			}
 		}

@@ -37,7 +37,7 @@ func (w *world) routes(_, owner string) []notify.Route {
 	case "platform", "stray", "nobody":
 		return []notify.Route{platform}
 	}
-	return []notify.Route{{Sender: "slack", To: notify.Recipient{Owner: owner, Address: "C-" + owner}, Quiet: w.quiet, Else: &platform}}
+	return []notify.Route{{Sender: "slack", To: notify.Recipient{Owner: owner, Address: "C-" + owner}, Quiet: w.quiet, Fallback: &platform}}
 }
 
 func (w *world) deliverer(me string, leased bool) *notify.Deliverer {
@@ -59,10 +59,10 @@ func (w *world) deliver(t *testing.T) []audit.Delivery {
 func (w *world) finding(t *testing.T, name string, due audit.Event, owners ...string) {
 	t.Helper()
 	r := audit.Record{Finding: audit.Finding{
-		ID: name, Rule: "probe", Subject: rules.Subject{Kind: "Host", Name: name}, Severity: rules.High, State: audit.Open, Owners: owners,
+		ID: name, Rule: "probe", Subject: rules.Subject{Kind: "Host", Name: name}, Severity: rules.High, State: audit.StateOpen, Owners: owners,
 	}}
 	for _, o := range owners {
-		r.SetTold(audit.Told{Sender: "slack", Owner: o, Due: due})
+		r.SetNotification(audit.Notification{Sender: "slack", Owner: o, Pending: due})
 	}
 	if _, err := w.store.Create(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -73,10 +73,10 @@ func (w *world) finding(t *testing.T, name string, due audit.Event, owners ...st
 func (w *world) resolve(t *testing.T, name string) {
 	t.Helper()
 	s := w.store.held[name]
-	s.State = audit.Resolved
-	for _, m := range s.Told {
-		m.Due = audit.EventResolved
-		s.SetTold(m)
+	s.State = audit.StateResolved
+	for _, m := range s.Notifications {
+		m.Pending = audit.EventResolved
+		s.SetNotification(m)
 	}
 	if _, err := w.store.Update(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestEachIsToldOnce(t *testing.T) {
 	where := slices.Clone(w.slack.where)
 	w.expect(t, "left a resolved", "right a resolved")
 	slices.Sort(where)
-	place := w.store.held["a"].Told[0].Place
+	place := w.store.held["a"].Notifications[0].Message
 	if place.Channel != "C-left" || place.Message == "" || where[0] != "C-left/"+place.Message {
 		t.Errorf("the end was told at %v, the beginning at %v", where, place)
 	}
@@ -198,15 +198,15 @@ func TestWhatIsRefusedGoesToTheFallback(t *testing.T) {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	w.expect(t, "left a details", "left a opened")
-	m := w.store.held["a"].Told[0]
-	if m.Error == "" || m.Place.Channel != "C0" || m.Taken.By != "" {
+	m := w.store.held["a"].Notifications[0]
+	if m.Error == "" || m.Message.Channel != "C0" || m.Claim.By != "" {
 		t.Errorf("stored: %+v", m)
 	}
 	w.slack.refuse = nil
 	w.resolve(t, "a")
 	w.deliver(t)
 	w.expect(t, "left a resolved")
-	if m := w.store.held["a"].Told[0]; m.Error != "" {
+	if m := w.store.held["a"].Notifications[0]; m.Error != "" {
 		t.Errorf("it is accepted and still called %q", m.Error)
 	}
 }
@@ -277,14 +277,14 @@ func TestReleasedOwnersAreForgotten(t *testing.T) {
 	w.deliver(t)
 	s := w.store.held["a"]
 	s.Owners = []string{"right"}
-	m := s.Told[0]
-	m.Due = audit.EventReleased
-	s.SetTold(m)
+	m := s.Notifications[0]
+	m.Pending = audit.EventReleased
+	s.SetNotification(m)
 	w.store.held["a"] = s
 	w.heard()
 	w.deliver(t)
 	w.expect(t, "left a released")
-	if told := w.store.held["a"].Told; len(told) != 0 {
+	if told := w.store.held["a"].Notifications; len(told) != 0 {
 		t.Errorf("kept: %+v", told)
 	}
 }

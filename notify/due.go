@@ -35,7 +35,7 @@ func (d *Deliverer) groups(stored []audit.Stored) []*group {
 	for i := range stored {
 		rec := &stored[i].Record
 		counted := map[*group]bool{}
-		for _, m := range rec.Told {
+		for _, m := range rec.Notifications {
 			route, ok := d.route(rec.Rule, m)
 			if !ok {
 				continue
@@ -46,7 +46,7 @@ func (d *Deliverer) groups(stored []audit.Stored) []*group {
 				g = &group{sender: m.Sender, route: route}
 				by[key] = g
 			}
-			if rec.State == audit.Open && slices.Contains(rec.Owners, m.Owner) && !counted[g] {
+			if rec.State == audit.StateOpen && slices.Contains(rec.Owners, m.Owner) && !counted[g] {
 				counted[g] = true
 				g.open++
 			}
@@ -67,7 +67,7 @@ func (d *Deliverer) groups(stored []audit.Stored) []*group {
 }
 
 // route returns the way that what a mark says is told by.
-func (d *Deliverer) route(rule string, m audit.Told) (Route, bool) {
+func (d *Deliverer) route(rule string, m audit.Notification) (Route, bool) {
 	for _, r := range d.Routes(rule, m.Owner) {
 		if r.Sender == m.Sender {
 			return r, true
@@ -78,19 +78,19 @@ func (d *Deliverer) route(rule string, m audit.Told) (Route, bool) {
 
 // add adds what a mark says is due. What is open and not due is added as something
 // to be reminded of: settle takes it out where it is too early.
-func (g *group) add(rec *audit.Record, m audit.Told, now time.Time) {
-	event := m.Due
-	if event == "" && rec.State == audit.Open && m.Knows() && slices.Contains(rec.Owners, m.Owner) {
+func (g *group) add(rec *audit.Record, m audit.Notification, now time.Time) {
+	event := m.Pending
+	if event == "" && rec.State == audit.StateOpen && m.Notified() && slices.Contains(rec.Owners, m.Owner) {
 		event = audit.EventReminder
 	}
 	switch {
 	case event == "":
 		return
-	case m.Error != "" && now.Sub(m.Taken.At) < refusedFor:
+	case m.Error != "" && now.Sub(m.Claim.At) < refusedFor:
 		g.refused = m.Error
 		return
 	}
-	if event == audit.EventReleased && g.route.To.Owner != m.Owner && m.Place != (audit.Place{}) && m.Place.Channel != g.route.To.Address {
+	if event == audit.EventReleased && g.route.To.Owner != m.Owner && m.Message != (audit.MessageRef{}) && m.Message.Channel != g.route.To.Address {
 		g.moot = append(g.moot, Item{Record: *rec, Owners: []string{m.Owner}, Event: event})
 		return
 	}
@@ -98,14 +98,14 @@ func (g *group) add(rec *audit.Record, m audit.Told, now time.Time) {
 	for i := len(g.items) - 1; i >= 0 && g.items[i].Record.ID == rec.ID; i-- {
 		if it := &g.items[i]; it.Event == event {
 			it.Owners = append(it.Owners, m.Owner)
-			if m.At.Before(it.ToldAt) {
-				it.ToldAt = m.At
+			if m.At.Before(it.NotifiedAt) {
+				it.NotifiedAt = m.At
 			}
 			return
 		}
 	}
 	g.items = append(g.items, Item{
-		Record: *rec, Owners: []string{m.Owner}, Event: event, Last: m.Last, Place: m.Place, ToldAt: m.At,
+		Record: *rec, Owners: []string{m.Owner}, Event: event, Last: m.Last, Message: m.Message, NotifiedAt: m.At,
 	})
 }
 
@@ -113,7 +113,7 @@ func (g *group) add(rec *audit.Record, m audit.Told, now time.Time) {
 // several lists a day would be read by nobody.
 func (g *group) settle(remindAfter time.Duration, now time.Time) {
 	remind := remindAfter > 0 && slices.ContainsFunc(g.items, func(it Item) bool {
-		return it.Event == audit.EventReminder && now.Sub(it.ToldAt) >= remindAfter
+		return it.Event == audit.EventReminder && now.Sub(it.NotifiedAt) >= remindAfter
 	})
 	if !remind {
 		g.items = slices.DeleteFunc(g.items, func(it Item) bool { return it.Event == audit.EventReminder })

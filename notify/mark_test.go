@@ -21,7 +21,7 @@ func TestWhatBecomesDueMeanwhileStaysDue(t *testing.T) {
 		return nil
 	}
 	w.deliver(t)
-	if m := w.store.held["a"].Told[0]; m.Due != audit.EventResolved || m.Last != audit.EventOpened {
+	if m := w.store.held["a"].Notifications[0]; m.Pending != audit.EventResolved || m.Last != audit.EventOpened {
 		t.Errorf("stored: %+v", m)
 	}
 	w.heard()
@@ -63,7 +63,7 @@ func TestWhatIsAnsweredIsMarkedThoughTheSweepEnds(t *testing.T) {
 	if diff := cmp.Diff([]string{"left failed told to end"}, got); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
-	if m := w.store.held["a"].Told[0]; m.Last != audit.EventOpened || m.Due != audit.EventDetails {
+	if m := w.store.held["a"].Notifications[0]; m.Last != audit.EventOpened || m.Pending != audit.EventDetails {
 		t.Errorf("stored: %+v", m)
 	}
 }
@@ -92,7 +92,7 @@ func TestAFindingThatIsGoneHoldsUpNoOther(t *testing.T) {
 	if diff := cmp.Diff([]string{"left sent "}, results(w.deliver(t))); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
-	if m := w.store.held["b"].Told[0]; m.Due != "" || m.Taken.By != "" || m.Last != audit.EventOpened {
+	if m := w.store.held["b"].Notifications[0]; m.Pending != "" || m.Claim.By != "" || m.Last != audit.EventOpened {
 		t.Errorf("stored: %+v", m)
 	}
 }
@@ -140,17 +140,17 @@ func TestWhoCannotBeReachedAnyMoreIsForgotten(t *testing.T) {
 	}
 	w.deliver(t)
 	w.heard()
-	for name, at := range map[string]audit.Place{"a": {Channel: "C-stray", Message: "1"}, "b": w.store.held["b"].Told[0].Place} {
+	for name, at := range map[string]audit.MessageRef{"a": {Channel: "C-stray", Message: "1"}, "b": w.store.held["b"].Notifications[0].Message} {
 		s := w.store.held[name]
 		s.Owners = []string{"right"}
-		m := s.Told[0]
-		m.Due, m.Place = audit.EventReleased, at
-		s.SetTold(m)
+		m := s.Notifications[0]
+		m.Pending, m.Message = audit.EventReleased, at
+		s.SetNotification(m)
 		w.store.held[name] = s
 	}
 	w.deliver(t)
 	w.expect(t, "stray b released")
-	if a, b := w.store.held["a"].Told, w.store.held["b"].Told; len(a)+len(b) != 0 {
+	if a, b := w.store.held["a"].Notifications, w.store.held["b"].Notifications; len(a)+len(b) != 0 {
 		t.Errorf("kept: %+v %+v", a, b)
 	}
 }
@@ -167,7 +167,7 @@ func TestWhatCouldNotBeSentInTimeIsLetGoOf(t *testing.T) {
 	d := w.deliverer("me", false)
 	d.Store = cancelled{w.store}
 	d.Deliver(ctx, stored)
-	if m := w.store.held["a"].Told[0]; m.Taken.By != "" || m.Due != audit.EventOpened {
+	if m := w.store.held["a"].Notifications[0]; m.Claim.By != "" || m.Pending != audit.EventOpened {
 		t.Errorf("stored: %+v", m)
 	}
 }

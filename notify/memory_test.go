@@ -135,7 +135,7 @@ func (s *threads) Plan(d notify.Digest) []notify.Message {
 			parent.Covers = append(parent.Covers, c)
 			details.Covers = append(details.Covers, notify.Covered{ID: it.Record.ID, Event: audit.EventDetails})
 		default:
-			out = append(out, notify.Message{Beneath: notify.NotBeneath, Thread: it.Place, Covers: []notify.Covered{c}, Body: d})
+			out = append(out, notify.Message{Beneath: notify.NotBeneath, Thread: it.Message, Covers: []notify.Covered{c}, Body: d})
 		}
 	}
 	if len(parent.Covers) > 0 {
@@ -144,15 +144,15 @@ func (s *threads) Plan(d notify.Digest) []notify.Message {
 	return out
 }
 
-func (s *threads) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.Place) (audit.Place, error) {
+func (s *threads) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.MessageRef) (audit.MessageRef, error) {
 	if err := ctx.Err(); err != nil {
-		return audit.Place{}, err
+		return audit.MessageRef{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuse != nil {
 		if err := s.refuse(to); err != nil {
-			return audit.Place{}, err
+			return audit.MessageRef{}, err
 		}
 	}
 	s.sent++
@@ -169,8 +169,8 @@ func (s *threads) Send(ctx context.Context, to notify.Recipient, m notify.Messag
 	}
 	if s.answer != nil {
 		if err := s.answer(to); err != nil {
-			return audit.Place{}, err
+			return audit.MessageRef{}, err
 		}
 	}
-	return audit.Place{Channel: to.Address, Message: strconv.Itoa(s.sent)}, nil
+	return audit.MessageRef{Channel: to.Address, Message: strconv.Itoa(s.sent)}, nil
 }

@@ -23,7 +23,7 @@ type Sender interface {
 	// and tries again what may pass, within the time of the context. An error
 	// that wraps ErrRefused will not pass; any other one may, with the next sweep.
 	// No error holds a secret.
-	Send(ctx context.Context, to Recipient, m Message, beneath audit.Place) (audit.Place, error)
+	Send(ctx context.Context, to Recipient, m Message, beneath audit.MessageRef) (audit.MessageRef, error)
 }
 
 // Recipient is whom a digest goes to.
@@ -43,15 +43,15 @@ type Digest struct {
 	To      Recipient
 	// Instead says why it goes to the fallback owner: the name of whom it was for,
 	// and why they cannot be reached. Empty otherwise.
-	Instead string
-	Items   []Item // by severity (highest first), rule, subject, event
+	FallbackReason string
+	Items          []Item // by severity (highest first), rule, subject, event
 	// Open counts the findings that are open and the recipient's, those in Items
 	// too.
 	Open int
 	// Earlier are all the findings, by the place at which their opening was told,
 	// of the places that are in Items, each finding once: what has to be known to bring such a
 	// message up to date. They are sorted as Items.
-	Earlier map[audit.Place][]Item
+	Earlier map[audit.MessageRef][]Item
 	Now     time.Time
 }
 
@@ -69,9 +69,9 @@ type Item struct {
 	// ToldAt is when they were told anything of it last, zero for never: of several
 	// owners, when that is longest ago. It stays what it is until this is told, and
 	// so tells a repeat from what is told again.
-	ToldAt time.Time
+	NotifiedAt time.Time
 	// Place is the message that told of the opening, zero where none did.
-	Place audit.Place
+	Message audit.MessageRef
 
 	refused string // why it goes to the fallback owner
 }
@@ -82,7 +82,7 @@ type Message struct {
 	// Beneath is the index in the plan of the message in whose thread this goes,
 	// or NotBeneath: then Thread is the message, and zero for one of its own.
 	Beneath int
-	Thread  audit.Place
+	Thread  audit.MessageRef
 	// Opens is true of a message beneath which all else of what it covers goes.
 	Opens bool
 	// Minor is true of a message without which nothing is lost: it covers nothing,

@@ -8,7 +8,7 @@ type Route struct {
 	Quiet bool
 	// Else is the way to the fallback owner, taken where this one is refused; nil
 	// where there is none, or this is it.
-	Else *Route
+	Fallback *Route
 }
 
 // Routes returns the ways to an owner of the findings of a rule, by sender. There

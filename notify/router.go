@@ -58,7 +58,7 @@ func (r *Router) slack(row audit.NamespaceOwner) (Route, bool) {
 	case !ok:
 		return fallback, other
 	case other && own.To != fallback.To:
-		own.Else = &fallback
+		own.Fallback = &fallback
 	}
 	return own, true
 }

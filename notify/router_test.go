@@ -36,7 +36,7 @@ func TestRoutes(t *testing.T) {
 	}
 	fallback := notify.Route{Sender: "slack", To: notify.Recipient{Owner: "platform", Address: "C00", Mention: "<!here>"}}
 	to := func(r notify.Route) notify.Route {
-		r.Else = &fallback
+		r.Fallback = &fallback
 		return r
 	}
 	webhook := func(owner string) notify.Route {

@@ -12,18 +12,18 @@ import (
 // digest makes the digest of some items.
 func (v *delivery) digest(route Route, items []Item, instead string) Digest {
 	dg := Digest{
-		Cluster: v.Cluster, Home: v.Home, To: route.To, Instead: instead, Items: items, Open: v.group.open,
-		Earlier: map[audit.Place][]Item{}, Now: v.Clock(),
+		Cluster: v.Cluster, Home: v.Home, To: route.To, FallbackReason: instead, Items: items, Open: v.group.open,
+		Earlier: map[audit.MessageRef][]Item{}, Now: v.Clock(),
 	}
 	for _, it := range items {
-		if it.Place == (audit.Place{}) || dg.Earlier[it.Place] != nil {
+		if it.Message == (audit.MessageRef{}) || dg.Earlier[it.Message] != nil {
 			continue
 		}
-		for _, id := range v.places[placeKey{v.group.sender, it.Place}] {
+		for _, id := range v.places[placeKey{v.group.sender, it.Message}] {
 			rec := v.ledger.record(id)
-			dg.Earlier[it.Place] = append(dg.Earlier[it.Place], Item{Record: rec, Place: it.Place})
+			dg.Earlier[it.Message] = append(dg.Earlier[it.Message], Item{Record: rec, Message: it.Message})
 		}
-		sortItems(dg.Earlier[it.Place])
+		sortItems(dg.Earlier[it.Message])
 	}
 	return dg
 }
@@ -31,18 +31,18 @@ func (v *delivery) digest(route Route, items []Item, instead string) Digest {
 // placeKey is a message as a sender knows it.
 type placeKey struct {
 	sender string
-	place  audit.Place
+	place  audit.MessageRef
 }
 
 // byPlace returns the IDs of the findings that each message told the opening of.
 func byPlace(stored []audit.Stored) map[placeKey][]string {
 	out := map[placeKey][]string{}
 	for _, s := range stored {
-		for _, m := range s.Told {
-			if m.Place == (audit.Place{}) {
+		for _, m := range s.Notifications {
+			if m.Message == (audit.MessageRef{}) {
 				continue
 			}
-			key := placeKey{m.Sender, m.Place}
+			key := placeKey{m.Sender, m.Message}
 			if ids := out[key]; len(ids) == 0 || ids[len(ids)-1] != s.ID {
 				out[key] = append(ids, s.ID)
 			}
@@ -59,7 +59,7 @@ func (v *delivery) send(ctx context.Context, route Route, items []Item, instead 
 		return items, errors.New("there is no sender " + route.Sender)
 	}
 	plan := sender.Plan(v.digest(route, items, instead))
-	places := make([]audit.Place, len(plan))
+	places := make([]audit.MessageRef, len(plan))
 	left = slices.Clone(items)
 	for i, m := range plan {
 		if err := context.Cause(ctx); err != nil {
@@ -91,7 +91,7 @@ type outgoing struct {
 	sender  Sender
 	to      Recipient
 	message Message
-	beneath audit.Place
+	beneath audit.MessageRef
 }
 
 // adorn sends what nothing is lost without. A receiver may take few of such
@@ -109,7 +109,7 @@ func (v *delivery) adorn(ctx context.Context) {
 // mark stores what a message told, and returns what is left to be told. It does so
 // even if everything else was ended after the answer: what is told and not marked
 // is told again.
-func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.Place) ([]Item, error) {
+func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.MessageRef) ([]Item, error) {
 	ctx, cancel := outlast(ctx, markFor)
 	defer cancel()
 	covered := map[itemKey]audit.Event{}
@@ -127,17 +127,17 @@ func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.Pl
 			further := it
 			further.Event = next
 			if m.Opens {
-				further.Place = at
+				further.Message = at
 			}
 			rest = append(rest, further)
 		}
 		told = append(told, it)
 	}
 	err := v.each(told, func(it Item) error {
-		return unlessGone(v.changeMarks(ctx, it, func(t *audit.Told) bool {
+		return unlessGone(v.changeMarks(ctx, it, func(t *audit.Notification) bool {
 			v.markOne(t, it, covered[itemKey{it.Record.ID, it.Event}])
 			if m.Opens {
-				t.Place = at
+				t.Message = at
 			}
 			return true
 		}))
@@ -164,15 +164,15 @@ type itemKey struct {
 }
 
 // markOne marks what one owner was told. What became due since then stays due.
-func (v *delivery) markOne(t *audit.Told, it Item, next audit.Event) {
+func (v *delivery) markOne(t *audit.Notification, it Item, next audit.Event) {
 	t.At, t.Error = v.Clock(), it.refused
 	if it.Event != audit.EventReminder && it.Event != audit.EventDetails {
 		t.Last = it.Event
 	}
-	if t.Due == it.Event || t.Due == "" {
-		t.Due = next
+	if t.Pending == it.Event || t.Pending == "" {
+		t.Pending = next
 	}
 	if next == "" {
-		t.Taken = audit.Taken{}
+		t.Claim = audit.Claim{}
 	}
 }

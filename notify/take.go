@@ -16,11 +16,11 @@ func (v *delivery) take(ctx context.Context, items []Item) ([]Item, error) {
 	var mine []Item
 	err := v.each(items, func(it Item) error {
 		var owners []string
-		err := v.changeMarks(ctx, it, func(t *audit.Told) bool {
+		err := v.changeMarks(ctx, it, func(t *audit.Notification) bool {
 			if !v.mayTake(*t, it) {
 				return false
 			}
-			t.Taken = audit.Taken{By: v.Me, At: v.Clock(), Leased: v.Leased}
+			t.Claim = audit.Claim{By: v.Me, At: v.Clock(), Leased: v.Leased}
 			owners = append(owners, t.Owner)
 			return true
 		}, func() { owners = nil })
@@ -46,18 +46,18 @@ func (v *delivery) take(ctx context.Context, items []Item) ([]Item, error) {
 
 // mayTake reports whether an item is still to be told and nobody else is at it.
 // Whoever had the Lease that this publisher has now is not at it any more.
-func (v *delivery) mayTake(t audit.Told, it Item) bool {
+func (v *delivery) mayTake(t audit.Notification, it Item) bool {
 	if it.Event == audit.EventReminder {
-		if t.Due != "" || !t.Knows() || !t.At.Equal(it.ToldAt) && v.Clock().Sub(t.At) < v.RemindAfter {
+		if t.Pending != "" || !t.Notified() || !t.At.Equal(it.NotifiedAt) && v.Clock().Sub(t.At) < v.RemindAfter {
 			return false
 		}
-	} else if t.Due != it.Event {
+	} else if t.Pending != it.Event {
 		return false
 	}
-	if t.Taken.By == "" || t.Taken.By == v.Me || t.Taken.Leased && v.Leased {
+	if t.Claim.By == "" || t.Claim.By == v.Me || t.Claim.Leased && v.Leased {
 		return true
 	}
-	return v.Clock().Sub(t.Taken.At).Abs() >= takenFor
+	return v.Clock().Sub(t.Claim.At).Abs() >= takenFor
 }
 
 // release lets go of items that were not told. Where they were refused, the time
@@ -67,13 +67,13 @@ func (v *delivery) release(ctx context.Context, items []Item, refused string) {
 	defer cancel()
 	// What cannot be let go of is taken for a while, and then let go of by itself.
 	_ = v.each(items, func(it Item) error {
-		return v.changeMarks(ctx, it, func(t *audit.Told) bool {
-			if t.Taken.By != v.Me {
+		return v.changeMarks(ctx, it, func(t *audit.Notification) bool {
+			if t.Claim.By != v.Me {
 				return false
 			}
-			t.Taken = audit.Taken{}
+			t.Claim = audit.Claim{}
 			if refused != "" {
-				t.Taken.At, t.Error = v.Clock(), refused
+				t.Claim.At, t.Error = v.Clock(), refused
 			}
 			return true
 		})
@@ -83,11 +83,11 @@ func (v *delivery) release(ctx context.Context, items []Item, refused string) {
 // forget ends what is known of those whom nothing is to be told any more.
 func (v *delivery) forget(ctx context.Context, items []Item) error {
 	return v.each(items, func(it Item) error {
-		return unlessGone(v.changeMarks(ctx, it, func(t *audit.Told) bool {
-			if t.Due != it.Event {
+		return unlessGone(v.changeMarks(ctx, it, func(t *audit.Notification) bool {
+			if t.Pending != it.Event {
 				return false
 			}
-			t.Last, t.Due, t.Taken = it.Event, "", audit.Taken{}
+			t.Last, t.Pending, t.Claim = it.Event, "", audit.Claim{}
 			return true
 		}))
 	})
@@ -104,25 +104,25 @@ func unlessGone(err error) error {
 
 // changeMarks stores a change of what the owners of an item were told. The function
 // is asked for each of them, and may be asked again for all, after begin.
-func (v *delivery) changeMarks(ctx context.Context, it Item, f func(*audit.Told) bool, begin ...func()) error {
+func (v *delivery) changeMarks(ctx context.Context, it Item, f func(*audit.Notification) bool, begin ...func()) error {
 	return v.ledger.change(ctx, it.Record.ID, func(r *audit.Record) bool {
 		for _, b := range begin {
 			b()
 		}
 		changed := false
-		for _, t := range slices.Clone(r.Told) {
+		for _, t := range slices.Clone(r.Notifications) {
 			if t.Sender != v.group.sender || !slices.Contains(it.Owners, t.Owner) || !f(&t) {
 				continue
 			}
 			changed = true
-			if t.Last == audit.EventReleased && t.Due == "" {
+			if t.Last == audit.EventReleased && t.Pending == "" {
 				// They know now that it is not theirs: there is no more to it.
-				r.Told = slices.DeleteFunc(slices.Clone(r.Told), func(o audit.Told) bool {
+				r.Notifications = slices.DeleteFunc(slices.Clone(r.Notifications), func(o audit.Notification) bool {
 					return o.Sender == t.Sender && o.Owner == t.Owner
 				})
 				continue
 			}
-			r.SetTold(t)
+			r.SetNotification(t)
 		}
 		return changed
 	})

@@ -46,7 +46,7 @@ func runDefaultDenyPresent(in Input) (Result, error) {
 		res.Isolation = append(res.Isolation, n.row(exempt))
 		for _, d := range snapshot.Directions() {
 			if exempt || !slices.Contains(in.Directions, d) {
-				res.Waived = append(res.Waived, n.subject(d))
+				res.Exempted = append(res.Exempted, n.subject(d))
 			}
 		}
 		if exempt {
@@ -58,7 +58,7 @@ func runDefaultDenyPresent(in Input) (Result, error) {
 			v, ok := n.violation(d, owner, in)
 			switch {
 			case len(n.unmodelled) > 0:
-				res.Unjudged = append(res.Unjudged, n.subject(d))
+				res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
 			case !ok:
 			case n.workloads == 0:
 				res.Advisories = append(res.Advisories, withoutWorkloads(v))
@@ -96,7 +96,7 @@ func judgeNamespaces(v *snapshot.View) iter.Seq[*namespaceDenial] {
 		missing(name)
 	}
 	unmodelled := map[string][]string{}
-	for u := range v.Unmodelled() {
+	for u := range v.Unsupported() {
 		unmodelled[u.Namespace] = append(unmodelled[u.Namespace], string(u.Kind))
 	}
 	return func(yield func(*namespaceDenial) bool) {

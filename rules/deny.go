@@ -64,7 +64,7 @@ func (n *denial) name(openers []opener) {
 
 // word returns the denial as the report spells it. One that holds only the pods
 // of the cluster off is partial.
-func (n *denial) word() Denial {
+func (n *denial) word() IsolationState {
 	switch {
 	case n.denied[cluster] && n.denied[world]:
 		return Present

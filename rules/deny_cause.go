@@ -10,7 +10,7 @@ import (
 // denyCause says what is known of how a direction came to be open, and when the
 // exposed workloads came. Policies leave no trace when they are deleted, so most
 // of it can be told only by who looked before.
-func (n *namespaceDenial) denyCause(v *Violation, d snapshot.Direction, before Earlier, exposed []Object) string {
+func (n *namespaceDenial) denyCause(v *Violation, d snapshot.Direction, before Previous, exposed []Object) string {
 	if len(exposed) == 0 {
 		return ""
 	}
@@ -20,7 +20,7 @@ func (n *namespaceDenial) denyCause(v *Violation, d snapshot.Direction, before E
 	switch {
 	case v.Verdict == "defeated":
 		cause = n.openSince(d)
-	case before.Denial == Present:
+	case before.State == Present:
 		cause = fmt.Sprintf("%s: a sweep at %s saw %s denied by default here. Since then the policy was deleted or narrowed.",
 			causeDenyDeleted, moment(before.At), strings.ToLower(d.String()))
 	case first != nil && !newest.IsZero() && newest.Before(first.Created):

@@ -21,7 +21,7 @@ func (n *namespaceDenial) missing(v *Violation, d snapshot.Direction) {
 			n.meta.Name, word, n.governed(d))
 	}
 	if exposed == 0 {
-		v.Lighter = 1
+		v.Downgrade = 1
 		v.Message += " Every workload of today is isolated, but the next pod may be open."
 	} else {
 		v.Message += " " + openOf(exposed, n.workloads)
@@ -65,9 +65,9 @@ func (n *namespaceDenial) partial(v *Violation, d snapshot.Direction) {
 	if exposed := n.countExposed(d); exposed > 0 {
 		v.Message += " " + openOf(exposed, n.workloads)
 	}
-	v.Lighter = 1
+	v.Downgrade = 1
 	v.Remedy = fmt.Sprintf("Add a NetworkPolicy with an empty podSelector and policyTypes [%s].", d)
-	if d == snapshot.Inward {
+	if d == snapshot.DirectionIngress {
 		v.Remedy += " Cluster-wide policies of this kind cannot name the outside as a peer of that direction."
 	}
 }
@@ -103,9 +103,9 @@ func (n *namespaceDenial) defeated(v *Violation, d snapshot.Direction, defeats [
 		d, n.meta.Name, describeScope(widest.scope), whom)
 	v.Remedy = fmt.Sprintf("Narrow the %s rules of the policies listed here to the peers and ports that are needed, or remove them: "+
 		"policies add up, so one allow-all is enough to undo every deny.", strings.ToLower(d.String()))
-	v.Lighter = widest.lighter(d)
+	v.Downgrade = widest.lighter(d)
 	for _, f := range defeats {
-		v.Lighter = min(v.Lighter, f.lighter(d))
+		v.Downgrade = min(v.Downgrade, f.lighter(d))
 	}
 }
 
@@ -120,7 +120,7 @@ func (f defeat) lighter(d snapshot.Direction) uint8 {
 		steps++
 	}
 	// The internet on the way out is opened on purpose more often than not.
-	if f.scope == scopeWorld && d == snapshot.Outward {
+	if f.scope == scopeWorld && d == snapshot.DirectionEgress {
 		steps++
 	}
 	return steps

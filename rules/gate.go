@@ -11,18 +11,18 @@ import (
 // that they could have refused.
 type gateBook struct {
 	view     *snapshot.View
-	known    bool                               // whether they could be read
-	bindings map[string][]*snapshot.GateBinding // by policy
+	known    bool                                    // whether they could be read
+	bindings map[string][]*snapshot.AdmissionBinding // by policy
 	byKind   map[snapshot.Kind]*gates
 }
 
 func newGateBook(v *snapshot.View) *gateBook {
 	b := &gateBook{
-		view: v, known: v.Known(snapshot.GateKinds()...),
-		bindings: map[string][]*snapshot.GateBinding{}, byKind: map[snapshot.Kind]*gates{},
+		view: v, known: v.Known(snapshot.AdmissionKinds()...),
+		bindings: map[string][]*snapshot.AdmissionBinding{}, byKind: map[snapshot.Kind]*gates{},
 	}
 	if b.known {
-		for binding := range v.GateBindings() {
+		for binding := range v.AdmissionBindings() {
 			b.bindings[binding.Policy] = append(b.bindings[binding.Policy], binding)
 		}
 	}
@@ -32,7 +32,7 @@ func newGateBook(v *snapshot.View) *gateBook {
 // gates are the gates that look at objects of one kind.
 type gates struct {
 	*gateBook
-	gates []*snapshot.Gate
+	gates []*snapshot.AdmissionControl
 }
 
 // of returns the gates that look at objects like the given one.
@@ -43,7 +43,7 @@ func (b *gateBook) of(m *snapshot.Meta) *gates {
 	}
 	g := &gates{gateBook: b}
 	if b.known {
-		for gate := range b.view.Gates() {
+		for gate := range b.view.AdmissionControls() {
 			if creates, updates := gate.Looks(kind); creates || updates {
 				g.gates = append(g.gates, gate)
 			}
@@ -106,7 +106,7 @@ func (g *gates) holes(namespace string) string {
 
 // hole says how a gate lets objects with these labels of their Namespace
 // through; empty if it does not.
-func (g *gates) hole(gate *snapshot.Gate, namespace snapshot.Labels) string {
+func (g *gates) hole(gate *snapshot.AdmissionControl, namespace snapshot.Labels) string {
 	switch {
 	case !gate.Namespaces.Matches(namespace):
 		return "does not look at that namespace"
@@ -122,7 +122,7 @@ func (g *gates) hole(gate *snapshot.Gate, namespace snapshot.Labels) string {
 
 // denies reports whether a policy is bound such that it refuses objects of the
 // namespace.
-func (g *gates) denies(policy *snapshot.Gate, namespace snapshot.Labels) bool {
+func (g *gates) denies(policy *snapshot.AdmissionControl, namespace snapshot.Labels) bool {
 	for _, b := range g.bindings[policy.Name] {
 		if b.Denies && b.Namespaces.Matches(namespace) {
 			return true
@@ -131,7 +131,7 @@ func (g *gates) denies(policy *snapshot.Gate, namespace snapshot.Labels) bool {
 	return false
 }
 
-func gateName(g *snapshot.Gate) string {
+func gateName(g *snapshot.AdmissionControl) string {
 	if g.Webhook != "" {
 		return "webhook " + g.Webhook
 	}

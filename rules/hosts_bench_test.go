@@ -101,9 +101,9 @@ func runHosts(t testing.TB, f snapshot.Facts) rules.Result {
 // ingressFacts returns claims to hosts in a thousand namespaces, each of an owner
 // of its own: one in ten by a route, the others by Ingresses.
 func ingressFacts(claims int, host func(i int) string) (f snapshot.Facts) {
-	all := snapshot.Admission{From: snapshot.AdmitAll}
+	all := snapshot.AllowedNamespaces{From: snapshot.NamespacesAll}
 	edge := sketchID{"Gateway", "team-0", "edge"}
-	f.Gateways = []snapshot.Gateway{{Meta: edge.meta(false), Listeners: []snapshot.Listener{{Name: "http", Protocol: "HTTP", Routes: all}}}}
+	f.Gateways = []snapshot.Gateway{{Meta: edge.meta(false), Listeners: []snapshot.Listener{{Name: "http", Protocol: "HTTP", AllowedRoutes: all}}}}
 	for i := range 1000 {
 		f.Namespaces = append(f.Namespaces, benchNamespace(i))
 	}

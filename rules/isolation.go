@@ -5,8 +5,8 @@ package rules
 type Isolation struct {
 	Namespace string
 	Workloads int // live ones, without those in the host's network
-	Ingress   Denial
-	Egress    Denial
+	Ingress   IsolationState
+	Egress    IsolationState
 	Open      string // none, ingress, egress, both, partial
 	Scope     string // all, world, cluster, tcp: how far open; empty if none
 	Exempt    bool   // exempted by the config
@@ -17,13 +17,13 @@ type Isolation struct {
 }
 
 // Denial says whether traffic in one direction is denied by default.
-type Denial string
+type IsolationState string
 
 // The denials there are.
 const (
-	Present Denial = "present"
-	Missing Denial = "missing"
-	Partial Denial = "partial"
+	Present IsolationState = "present"
+	Missing IsolationState = "missing"
+	Partial IsolationState = "partial"
 )
 
 // Exposed is a workload whose pods are open.

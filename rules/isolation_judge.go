@@ -123,8 +123,8 @@ func (n *namespaceDenial) row(exempt bool) Isolation {
 	row := Isolation{
 		Namespace: n.meta.Name,
 		Workloads: n.workloads,
-		Ingress:   n.denials[snapshot.Inward].word(),
-		Egress:    n.denials[snapshot.Outward].word(),
+		Ingress:   n.denials[snapshot.DirectionIngress].word(),
+		Egress:    n.denials[snapshot.DirectionEgress].word(),
 		Exempt:    exempt,
 		Exposed:   n.exposedRows(),
 
@@ -142,11 +142,11 @@ func (n *namespaceDenial) row(exempt bool) Isolation {
 	}
 	row.Scope = string(widest)
 	switch {
-	case whole[snapshot.Inward] && whole[snapshot.Outward]:
+	case whole[snapshot.DirectionIngress] && whole[snapshot.DirectionEgress]:
 		row.Open = "both"
-	case whole[snapshot.Inward]:
+	case whole[snapshot.DirectionIngress]:
 		row.Open = "ingress"
-	case whole[snapshot.Outward]:
+	case whole[snapshot.DirectionEgress]:
 		row.Open = "egress"
 	case some:
 		row.Open = "partial"
@@ -161,13 +161,13 @@ func (n *namespaceDenial) row(exempt bool) Isolation {
 func (n *namespaceDenial) exposedRows() []Exposed {
 	var out []Exposed
 	outward := map[*workload]string{}
-	for _, e := range n.exposed[snapshot.Outward] {
+	for _, e := range n.exposed[snapshot.DirectionEgress] {
 		outward[e.workload] = e.reason
 	}
 	row := func(w *workload, direction, reason string) {
 		out = append(out, Exposed{Kind: w.meta.Kind, Name: w.meta.Name, Direction: direction, Reason: reason})
 	}
-	for _, e := range n.exposed[snapshot.Inward] {
+	for _, e := range n.exposed[snapshot.DirectionIngress] {
 		if outward[e.workload] == e.reason {
 			row(e.workload, "both", e.reason)
 			delete(outward, e.workload)
@@ -175,7 +175,7 @@ func (n *namespaceDenial) exposedRows() []Exposed {
 		}
 		row(e.workload, "ingress", e.reason)
 	}
-	for _, e := range n.exposed[snapshot.Outward] {
+	for _, e := range n.exposed[snapshot.DirectionEgress] {
 		if outward[e.workload] != "" {
 			row(e.workload, "egress", e.reason)
 		}

@@ -84,7 +84,7 @@ func benchPolicy(namespace string, i int, pods snapshot.Selector) snapshot.Polic
 		Tier: snapshot.TierDefault, Order: snapshot.OrderNetworkPolicy, Isolates: [2]bool{true, true},
 		Subject: snapshot.Subject{{OwnNamespace: true, Pods: pods}},
 	}
-	p.Rules[snapshot.Inward] = []snapshot.Rule{{
+	p.Rules[snapshot.DirectionIngress] = []snapshot.Rule{{
 		Peers: snapshot.Peers{Pods: []snapshot.PodPeer{
 			{OwnNamespace: true, Pods: in("app", fmt.Sprintf("app-%d", i+1))}, {Namespaces: in("team", fmt.Sprintf("t%d", i%1000))},
 		}},
@@ -93,7 +93,7 @@ func benchPolicy(namespace string, i int, pods snapshot.Selector) snapshot.Polic
 		Peers: snapshot.Peers{Pods: []snapshot.PodPeer{{Namespaces: in("kubernetes.io/metadata.name", "monitoring")}}},
 		Ports: snapshot.Ports{All: true},
 	}}
-	p.Rules[snapshot.Outward] = []snapshot.Rule{{
+	p.Rules[snapshot.DirectionEgress] = []snapshot.Rule{{
 		Peers: snapshot.Peers{Pods: []snapshot.PodPeer{{}}},
 		Ports: snapshot.Ports{Ranges: []snapshot.PortRange{{Protocol: snapshot.UDP, First: 53, Last: 53}}},
 	}}
@@ -154,7 +154,7 @@ func forThoseWithALabel(i int) snapshot.Policy {
 
 func forOneAppOpen(i int) snapshot.Policy {
 	p := forOneApp(i)
-	p.Rules[snapshot.Inward] = []snapshot.Rule{{Peers: snapshot.Peers{Everyone: true}, Ports: snapshot.Ports{All: true}}}
+	p.Rules[snapshot.DirectionIngress] = []snapshot.Rule{{Peers: snapshot.Peers{Everyone: true}, Ports: snapshot.Ports{All: true}}}
 	return p
 }
 
@@ -170,7 +170,7 @@ func clusterWide(policies, namespaces int, subject func(i int) snapshot.PodPeer)
 		p := benchPolicy("", i, nil)
 		p.Group, p.Kind = "cilium.io", "CiliumClusterwideNetworkPolicy"
 		p.Subject = snapshot.Subject{subject(i)}
-		p.Rules[snapshot.Inward] = p.Rules[snapshot.Inward][1:]
+		p.Rules[snapshot.DirectionIngress] = p.Rules[snapshot.DirectionIngress][1:]
 		f.Policies = append(f.Policies, p)
 	}
 	return f

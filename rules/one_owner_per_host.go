@@ -54,7 +54,7 @@ stands in the spec.tls of another.`,
 			snapshot.Gateways, snapshot.GRPCRoutes, snapshot.HostSources, snapshot.HTTPRoutes, snapshot.IngressClasses, snapshot.Ingresses,
 			snapshot.ListenerSets, snapshot.Namespaces, snapshot.TLSRoutes, snapshot.XListenerSets,
 		},
-		Uses: snapshot.GateKinds(),
+		Uses: snapshot.AdmissionKinds(),
 		Run:  runOneOwnerPerHost,
 	}
 }

@@ -35,7 +35,7 @@ func runOwnerKnown(in Input) (Result, error) {
 	byNamespace := liveWorkloads(in.View)
 	for _, name := range slices.Sorted(maps.Keys(byNamespace)) {
 		if in.Exempt(name) {
-			res.Waived = append(res.Waived, Subject{Kind: SubjectNamespace, Name: name})
+			res.Exempted = append(res.Exempted, Subject{Kind: SubjectNamespace, Name: name})
 			continue
 		}
 		if ns := in.View.Namespace(name); ns != nil && ns.Terminating {

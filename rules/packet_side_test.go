@@ -11,7 +11,7 @@ import (
 
 // packetSide is what is said of one direction of a namespace.
 type packetSide struct {
-	deny    rules.Denial
+	deny    rules.IsolationState
 	reasons []string // of each workload
 	whole   bool     // wholly open by rules
 	widest  string   // the widest scope in which anything is open by rules
@@ -19,7 +19,7 @@ type packetSide struct {
 
 // newPacketSide puts together what was found out of a direction: everyPod is the
 // scope in which every pod that there could be is open.
-func newPacketSide(deny rules.Denial, everyPod string, reasons []string) packetSide {
+func newPacketSide(deny rules.IsolationState, everyPod string, reasons []string) packetSide {
 	s := packetSide{deny: deny, reasons: reasons, widest: everyPod}
 	open, isolatable := 0, 0
 	for _, reason := range reasons {
@@ -70,7 +70,7 @@ func (j *packetJudge) side(workloads []*packetWorkload) packetSide {
 }
 
 // deny says whether the direction is denied by default.
-func (j *packetJudge) deny() rules.Denial {
+func (j *packetJudge) deny() rules.IsolationState {
 	for _, pod := range j.everyPodHere() {
 		denies := func(p int) bool { return j.scope([]int{p}) != "all" }
 		if !slices.ContainsFunc(j.selecting(pod), denies) {

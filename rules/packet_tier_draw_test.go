@@ -76,21 +76,21 @@ func hasNot(key string) snapshot.Selector {
 // would.
 func (d *packetDraw) tierRule(namespaced bool, action snapshot.Action) snapshot.Rule {
 	r := snapshot.Rule{Action: action, Ports: d.tierPorts()}
-	blocks := func(cidrs ...string) (list []snapshot.Block) {
+	blocks := func(cidrs ...string) (list []snapshot.CIDR) {
 		for _, cidr := range cidrs {
-			list = append(list, snapshot.Block{Prefix: netip.MustParsePrefix(cidr)})
+			list = append(list, snapshot.CIDR{Prefix: netip.MustParsePrefix(cidr)})
 		}
 		return list
 	}
 	all := snapshot.PodPeer{}
-	r.Peers = oneOf(d, snapshot.Peers{Everyone: true}, snapshot.Peers{Everyone: true}, snapshot.Peers{World: true},
-		snapshot.Peers{Pods: []snapshot.PodPeer{all}}, snapshot.Peers{Pods: []snapshot.PodPeer{all}, World: true}, snapshot.Peers{Blocks: blocks("0.0.0.0/0", "::/0")})
+	r.Peers = oneOf(d, snapshot.Peers{Everyone: true}, snapshot.Peers{Everyone: true}, snapshot.Peers{Internet: true},
+		snapshot.Peers{Pods: []snapshot.PodPeer{all}}, snapshot.Peers{Pods: []snapshot.PodPeer{all}, Internet: true}, snapshot.Peers{CIDRs: blocks("0.0.0.0/0", "::/0")})
 	if action != snapshot.Allow || d.in(3) {
 		return r
 	}
-	some := snapshot.Peers{Blocks: blocks("0.0.0.0/1"), Pods: []snapshot.PodPeer{{Namespaces: has("env")}}}
-	others := snapshot.Peers{Blocks: blocks("128.0.0.0/1"), Pods: []snapshot.PodPeer{{Namespaces: hasNot("env")}}}
-	r.Peers = oneOf(d, some, some, others, others, snapshot.Peers{Blocks: some.Blocks}, snapshot.Peers{Pods: others.Pods},
+	some := snapshot.Peers{CIDRs: blocks("0.0.0.0/1"), Pods: []snapshot.PodPeer{{Namespaces: has("env")}}}
+	others := snapshot.Peers{CIDRs: blocks("128.0.0.0/1"), Pods: []snapshot.PodPeer{{Namespaces: hasNot("env")}}}
+	r.Peers = oneOf(d, some, some, others, others, snapshot.Peers{CIDRs: some.CIDRs}, snapshot.Peers{Pods: others.Pods},
 		snapshot.Peers{Pods: []snapshot.PodPeer{{Pods: is("app", "web")}, {Pods: isNot("app", "web")}}},
 		snapshot.Peers{Pods: []snapshot.PodPeer{{Namespaces: isNot("kubernetes.io/metadata.name", tierNamespace)}}})
 	if namespaced && d.in(4) {

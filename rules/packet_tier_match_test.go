@@ -48,8 +48,8 @@ func matchesPacket(r *snapshot.Rule, end *packetEnd, port packetPort) bool {
 		return false
 	}
 	if end.addr.IsValid() {
-		return r.Peers.Everyone || r.Peers.World ||
-			slices.ContainsFunc(r.Peers.Blocks, func(b snapshot.Block) bool { return b.Prefix.Contains(end.addr) })
+		return r.Peers.Everyone || r.Peers.Internet ||
+			slices.ContainsFunc(r.Peers.CIDRs, func(b snapshot.CIDR) bool { return b.Prefix.Contains(end.addr) })
 	}
 	return r.Peers.Everyone || slices.ContainsFunc(r.Peers.Pods, func(p snapshot.PodPeer) bool {
 		return (!p.OwnNamespace || end.namespace == tierNamespace) && meets(p.Namespaces, end.nsLabels) && meets(p.Pods, end.podLabels)

@@ -101,7 +101,7 @@ func everyPort() [3]ports { return [3]ports{allPorts(), allPorts(), allPorts()} 
 
 // reachOf returns on which ports the rules match all of a class together.
 // Addresses in except are passed over.
-func reachOf(batch []*weighedRule, except []snapshot.Block) reach {
+func reachOf(batch []*weighedRule, except []snapshot.CIDR) reach {
 	var r reach
 	// Rules that match a part of a class may make it up together, like two halves
 	// of the internet.
@@ -138,12 +138,12 @@ func reachOf(batch []*weighedRule, except []snapshot.Block) reach {
 // IP in is enough to open a pod; to deny IPv6 alone closes nothing, since next to
 // everybody can come by IPv4.
 func peersOf(rule *snapshot.Rule) *snapshot.Peers {
-	only6 := func(b snapshot.Block) bool { return !b.Prefix.Addr().Is4() }
-	if rule.Action != snapshot.Deny || !slices.ContainsFunc(rule.Peers.Blocks, only6) {
+	only6 := func(b snapshot.CIDR) bool { return !b.Prefix.Addr().Is4() }
+	if rule.Action != snapshot.Deny || !slices.ContainsFunc(rule.Peers.CIDRs, only6) {
 		return &rule.Peers
 	}
 	peers := rule.Peers
-	peers.Blocks = slices.DeleteFunc(slices.Clone(peers.Blocks), only6)
+	peers.CIDRs = slices.DeleteFunc(slices.Clone(peers.CIDRs), only6)
 	return &peers
 }
 
@@ -152,7 +152,7 @@ const namespaceName = "kubernetes.io/metadata.name"
 
 // coversCluster reports whether the peers hold every pod of every namespace.
 func coversCluster(peers *snapshot.Peers) bool {
-	if peers.Everyone || peers.BlocksHoldPods && coversEverything(peers.Blocks) {
+	if peers.Everyone || peers.CIDRsMatchPods && coversEverything(peers.CIDRs) {
 		return true
 	}
 	return coversAll(pairsOf(peers), pairLabel)

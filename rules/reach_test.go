@@ -52,7 +52,7 @@ func everyPod() snapshot.Peers { return snapshot.Peers{Pods: []snapshot.PodPeer{
 func blocks(cidrs ...string) snapshot.Peers {
 	var p snapshot.Peers
 	for _, c := range cidrs {
-		p.Blocks = append(p.Blocks, snapshot.Block{Prefix: netip.MustParsePrefix(c)})
+		p.CIDRs = append(p.CIDRs, snapshot.CIDR{Prefix: netip.MustParsePrefix(c)})
 	}
 	return p
 }

@@ -51,13 +51,13 @@ func takesKind(l *snapshot.Listener, kind string) bool {
 
 // admits reports whether an object in one namespace lets objects of another
 // attach to it.
-func admits(v *snapshot.View, a *snapshot.Admission, own, other string) bool {
+func admits(v *snapshot.View, a *snapshot.AllowedNamespaces, own, other string) bool {
 	switch a.From {
-	case snapshot.AdmitAll:
+	case snapshot.NamespacesAll:
 		return true
-	case snapshot.AdmitSame:
+	case snapshot.NamespacesSame:
 		return own == other
-	case snapshot.AdmitSelected:
+	case snapshot.NamespacesSelector:
 		var labels snapshot.Labels
 		if ns := v.Namespace(other); ns != nil {
 			labels = ns.Labels

@@ -60,20 +60,20 @@ func TestAdmits(t *testing.T) {
 	named := func(name string) snapshot.Selector {
 		return snapshot.Selector{{Key: "kubernetes.io/metadata.name", Op: snapshot.In, Values: []string{name}}}
 	}
-	selected := func(s snapshot.Selector) snapshot.Admission {
-		return snapshot.Admission{From: snapshot.AdmitSelected, Selector: s}
+	selected := func(s snapshot.Selector) snapshot.AllowedNamespaces {
+		return snapshot.AllowedNamespaces{From: snapshot.NamespacesSelector, Selector: s}
 	}
 	edge := selected(snapshot.Selector{{Key: "edge", Op: snapshot.In, Values: []string{"yes"}}})
 	for _, c := range []struct {
 		name       string
-		admission  snapshot.Admission
+		admission  snapshot.AllowedNamespaces
 		own, other string
 		want       bool
 	}{
-		{"the zero value admits nobody", snapshot.Admission{}, "team-a", "team-a", false},
-		{"All admits another namespace", snapshot.Admission{From: snapshot.AdmitAll}, "platform", "team-a", true},
-		{"Same admits the own namespace", snapshot.Admission{From: snapshot.AdmitSame}, "team-a", "team-a", true},
-		{"Same does not admit another one", snapshot.Admission{From: snapshot.AdmitSame}, "platform", "team-a", false},
+		{"the zero value admits nobody", snapshot.AllowedNamespaces{}, "team-a", "team-a", false},
+		{"All admits another namespace", snapshot.AllowedNamespaces{From: snapshot.NamespacesAll}, "platform", "team-a", true},
+		{"Same admits the own namespace", snapshot.AllowedNamespaces{From: snapshot.NamespacesSame}, "team-a", "team-a", true},
+		{"Same does not admit another one", snapshot.AllowedNamespaces{From: snapshot.NamespacesSame}, "platform", "team-a", false},
 		{"a selector admits by label", edge, "platform", "team-a", true},
 		{"a selector does not admit without the label", edge, "platform", "team-b", false},
 		{"a selector knows nothing of the own namespace", edge, "team-b", "team-b", false},

@@ -36,11 +36,11 @@ func manyRoutes(routes, sets int) *snapshot.Snapshot {
 		})
 	}
 	for i := range 10 {
-		g := snapshot.Gateway{Meta: gateway(i).meta(false), Sets: snapshot.Admission{From: snapshot.AdmitAll}}
+		g := snapshot.Gateway{Meta: gateway(i).meta(false), AllowedListeners: snapshot.AllowedNamespaces{From: snapshot.NamespacesAll}}
 		for l := range 64 {
 			g.Listeners = append(g.Listeners, snapshot.Listener{
 				Name: fmt.Sprintf("l%d", l), Protocol: "HTTPS", Hostname: fmt.Sprintf("*.zone-%d.example.com", l),
-				Routes: snapshot.Admission{From: snapshot.AdmitSelected, Selector: edge},
+				AllowedRoutes: snapshot.AllowedNamespaces{From: snapshot.NamespacesSelector, Selector: edge},
 			})
 		}
 		f.Gateways = append(f.Gateways, g)

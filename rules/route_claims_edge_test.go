@@ -30,23 +30,23 @@ func gatewayMeta(kind, namespace, name string) snapshot.Meta {
 }
 
 func newEdge() *edge {
-	all := snapshot.Admission{From: snapshot.AdmitAll}
+	all := snapshot.AllowedNamespaces{From: snapshot.NamespacesAll}
 	e := &edge{facts: snapshot.Facts{
 		Namespaces: []snapshot.Namespace{
 			{Meta: snapshot.Meta{Kind: "Namespace", Name: "platform"}},
 			{Meta: snapshot.Meta{Kind: "Namespace", Name: "team-a"}},
 		},
 		Gateways: []snapshot.Gateway{{
-			Meta: gatewayMeta("Gateway", "platform", "edge"), Sets: all,
+			Meta: gatewayMeta("Gateway", "platform", "edge"), AllowedListeners: all,
 			Listeners: []snapshot.Listener{
-				{Name: "http", Port: 80, Protocol: "HTTP", Routes: all},
-				{Name: "tls", Port: 443, Protocol: "TLS", Hostname: "*.example.com", Routes: all},
+				{Name: "http", Port: 80, Protocol: "HTTP", AllowedRoutes: all},
+				{Name: "tls", Port: 443, Protocol: "TLS", Hostname: "*.example.com", AllowedRoutes: all},
 			},
 		}},
 		ListenerSets: []snapshot.ListenerSet{{
 			Meta: gatewayMeta("ListenerSet", "team-a", "own"), Parent: gatewayRef("Gateway", "platform", "edge"),
 			Listeners: []snapshot.Listener{
-				{Name: "http", Port: 80, Protocol: "HTTP", Hostname: "own.example.com", Routes: snapshot.Admission{From: snapshot.AdmitSame}},
+				{Name: "http", Port: 80, Protocol: "HTTP", Hostname: "own.example.com", AllowedRoutes: snapshot.AllowedNamespaces{From: snapshot.NamespacesSame}},
 			},
 		}},
 		Routes: []snapshot.Route{{

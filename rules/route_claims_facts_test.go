@@ -21,7 +21,7 @@ func (s *sketch) snapshot() *snapshot.Snapshot {
 	for _, p := range s.Parents {
 		if p.ID.Kind == "Gateway" {
 			f.Gateways = append(f.Gateways, snapshot.Gateway{
-				Meta: p.ID.meta(p.Deleting), Listeners: listenerFacts(p.Listeners), Sets: admissions()[p.Admits], Default: p.Default,
+				Meta: p.ID.meta(p.Deleting), Listeners: listenerFacts(p.Listeners), AllowedListeners: admissions()[p.Admits], Default: p.Default,
 			})
 			continue
 		}
@@ -55,7 +55,7 @@ func listenerFacts(list []sketchListener) []snapshot.Listener {
 	var out []snapshot.Listener
 	for _, l := range list {
 		fact := snapshot.Listener{
-			Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol, Routes: admissions()[l.Admits],
+			Name: l.Name, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol, AllowedRoutes: admissions()[l.Admits],
 		}
 		for _, k := range l.Kinds {
 			kind := snapshot.GroupKind{Group: "gateway.networking.k8s.io", Kind: k}

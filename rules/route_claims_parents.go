@@ -48,7 +48,7 @@ func newParents(v *snapshot.View) *parents {
 	}
 	for s := range v.ListenerSets() {
 		g := gateways[s.Parent]
-		if g == nil || leaving(v, &s.Meta) || !admits(v, &g.Sets, g.Namespace, s.Namespace) {
+		if g == nil || leaving(v, &s.Meta) || !admits(v, &g.AllowedListeners, g.Namespace, s.Namespace) {
 			continue
 		}
 		p.byRef[s.Ref()] = &parent{namespace: s.Namespace, listeners: newListeners(g, " of "+s.Ref().String(), s.Listeners)}
@@ -115,7 +115,7 @@ func (p *parents) openTo(to *parent, route *snapshot.Route) []*listener {
 	if !ok {
 		for i := range to.listeners {
 			l := &to.listeners[i]
-			if takesKind(l.Listener, route.Kind) && admits(p.view, &l.Routes, to.namespace, route.Namespace) {
+			if takesKind(l.Listener, route.Kind) && admits(p.view, &l.AllowedRoutes, to.namespace, route.Namespace) {
 				open = append(open, l)
 			}
 		}

@@ -30,19 +30,19 @@ func TestListenerSetClaims(t *testing.T) {
 		},
 		{
 			"a set that the Gateway does not admit counts for nothing",
-			func(e *edge) { e.gateway.Sets = snapshot.Admission{} },
+			func(e *edge) { e.gateway.AllowedListeners = snapshot.AllowedNamespaces{} },
 			[]string{},
 		},
 		{
 			"a Gateway admits sets of its own namespace",
-			func(e *edge) { e.gateway.Sets.From = snapshot.AdmitSame },
+			func(e *edge) { e.gateway.AllowedListeners.From = snapshot.NamespacesSame },
 			[]string{},
 		},
 		{
 			"a Gateway admits sets by label",
 			func(e *edge) {
-				e.gateway.Sets.From = snapshot.AdmitSelected
-				e.gateway.Sets.Selector = snapshot.Selector{{Key: "edge", Op: snapshot.Exists}}
+				e.gateway.AllowedListeners.From = snapshot.NamespacesSelector
+				e.gateway.AllowedListeners.Selector = snapshot.Selector{{Key: "edge", Op: snapshot.Exists}}
 				e.facts.Namespaces[1].Labels = snapshot.NewLabels(map[string]string{"edge": ""})
 			},
 			[]string{routeClaims, setClaims},
@@ -69,7 +69,10 @@ func TestListenerSetClaims(t *testing.T) {
 		},
 		{
 			"a listener of the set that takes routes from everywhere",
-			func(e *edge) { e.route.Namespace = "platform"; e.set.Listeners[0].Routes.From = snapshot.AdmitAll },
+			func(e *edge) {
+				e.route.Namespace = "platform"
+				e.set.Listeners[0].AllowedRoutes.From = snapshot.NamespacesAll
+			},
 			[]string{"HTTPRoute platform/shop: own.example.com (parent-hostname)", setClaims},
 		},
 		{
@@ -118,7 +121,7 @@ func TestClaimNamesItsFirstListeners(t *testing.T) {
 	e.gateway.Listeners = nil
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		e.gateway.Listeners = append(e.gateway.Listeners, snapshot.Listener{
-			Name: name, Protocol: "HTTP", Routes: snapshot.Admission{From: snapshot.AdmitAll},
+			Name: name, Protocol: "HTTP", AllowedRoutes: snapshot.AllowedNamespaces{From: snapshot.NamespacesAll},
 		})
 	}
 	const want = "hostname of the route, gateway platform/edge (listener a), gateway platform/edge (listener b), " +

@@ -60,16 +60,16 @@ type sketchIngress struct {
 }
 
 // admissions are the ways to admit, by name.
-func admissions() map[string]snapshot.Admission {
-	in := func(key, value string) snapshot.Admission {
-		return snapshot.Admission{
-			From:     snapshot.AdmitSelected,
+func admissions() map[string]snapshot.AllowedNamespaces {
+	in := func(key, value string) snapshot.AllowedNamespaces {
+		return snapshot.AllowedNamespaces{
+			From:     snapshot.NamespacesSelector,
 			Selector: snapshot.Selector{{Key: key, Op: snapshot.In, Values: []string{value}}},
 		}
 	}
-	return map[string]snapshot.Admission{
-		"none": {}, "same": {From: snapshot.AdmitSame}, "all": {From: snapshot.AdmitAll},
-		"any": {From: snapshot.AdmitSelected}, "edge": in("edge", "yes"), "team-a": in("kubernetes.io/metadata.name", "team-a"),
+	return map[string]snapshot.AllowedNamespaces{
+		"none": {}, "same": {From: snapshot.NamespacesSame}, "all": {From: snapshot.NamespacesAll},
+		"any": {From: snapshot.NamespacesSelector}, "edge": in("edge", "yes"), "team-a": in("kubernetes.io/metadata.name", "team-a"),
 	}
 }
 

@@ -109,7 +109,7 @@ func TestRouteListeners(t *testing.T) {
 		},
 		{
 			"listeners take their own namespace only",
-			func(e *edge) { e.gateway.Listeners[0].Routes.From = snapshot.AdmitSame },
+			func(e *edge) { e.gateway.Listeners[0].AllowedRoutes.From = snapshot.NamespacesSame },
 			[]string{setClaims},
 		},
 		{

@@ -74,20 +74,20 @@ type Input struct {
 	Exempt func(namespace string) bool
 	// Before says what an earlier sweep saw of a namespace and a direction. It
 	// is nil where none is known.
-	Before func(namespace string, d snapshot.Direction) Earlier
+	Previous func(namespace string, d snapshot.Direction) Previous
 }
 
 // Earlier is what an earlier sweep saw. The zero value is nothing.
-type Earlier struct {
-	Denial Denial
-	At     time.Time
+type Previous struct {
+	State IsolationState
+	At    time.Time
 }
 
-func (in Input) before(namespace string, d snapshot.Direction) Earlier {
-	if in.Before == nil {
-		return Earlier{}
+func (in Input) before(namespace string, d snapshot.Direction) Previous {
+	if in.Previous == nil {
+		return Previous{}
 	}
-	return in.Before(namespace, d)
+	return in.Previous(namespace, d)
 }
 
 // Result is what a rule found.
@@ -97,13 +97,13 @@ type Result struct {
 	Isolation  []Isolation // of default-deny-present only
 	// Unjudged are subjects of which the rule knows that it cannot judge them:
 	// that there is no violation of theirs says nothing.
-	Unjudged []Subject
+	NotEvaluated []Subject
 	// Unread are objects of which the rule cannot tell what subjects they belong
 	// to: that there is no violation any more which they were part of says nothing.
 	Unread []snapshot.Ref
 	// Waived are subjects that the config leaves out: that there is no violation
 	// of theirs does not say that anything was mended.
-	Waived []Subject
+	Exempted []Subject
 }
 
 // Title returns the first paragraph of the doc on one line.

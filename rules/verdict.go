@@ -17,7 +17,7 @@ type verdict struct {
 	// loose counts the parts of a class that were not yet tried together.
 	loose [peerClasses]int
 	// deniedBlocks are the addresses that rules deny, so far.
-	deniedBlocks []snapshot.Block
+	deniedBlocks []snapshot.CIDR
 }
 
 // decide consults policies, which all select one pod, in their order: the rules

@@ -71,7 +71,7 @@ func (t *tierVerdict) flush() {
 		for _, r := range batch {
 			// What denies all of the world leaves nothing to be passed over later.
 			if !r.Narrow && !r.whole[world] && r.Ports.All && !none(t.undecided[world]) {
-				t.deniedBlocks = append(t.deniedBlocks, r.Peers.Blocks...)
+				t.deniedBlocks = append(t.deniedBlocks, r.Peers.CIDRs...)
 			}
 		}
 		t.byRule = t.byRule.plus(matched.and(&t.undecided))

@@ -17,7 +17,7 @@ type Violation struct {
 	// "missing".
 	Verdict string
 	// Lighter is by how many steps this violation weighs less than the rule.
-	Lighter uint8
+	Downgrade uint8
 	// Owners must act. Several may be named more than once.
 	Owners []Owner
 	// Message says what is wrong, Cause what is known of how it came about,

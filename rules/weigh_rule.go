@@ -26,8 +26,8 @@ func weighRule(rule *snapshot.Rule, namespace string) *weighedRule {
 	}
 	w.whole = [peerClasses]bool{cluster: coversCluster(w.peers), world: coversWorld(w.peers, nil)}
 	w.missed = missPlainest(pairsOf(w.peers), pairLabel)
-	if len(w.peers.Blocks) > 0 {
-		w.held = [2]float64{share(w.peers.Blocks, world4()), share(w.peers.Blocks, world6())}
+	if len(w.peers.CIDRs) > 0 {
+		w.held = [2]float64{share(w.peers.CIDRs, world4()), share(w.peers.CIDRs, world6())}
 	}
 	return w
 }
@@ -52,17 +52,17 @@ func nameOwn(peers *snapshot.Peers, namespace string) *snapshot.Peers {
 
 // covers reports whether the rule matches all of a class, but for the addresses in
 // except.
-func (w *weighedRule) covers(c peerClass, except []snapshot.Block) bool {
+func (w *weighedRule) covers(c peerClass, except []snapshot.CIDR) bool {
 	return w.whole[c] && (c == cluster || len(except) == 0 || coversWorld(w.peers, except))
 }
 
 // holdsPart reports whether the rule matches anything of a class.
 func (w *weighedRule) holdsPart(c peerClass) bool {
-	blocks := len(w.peers.Blocks) > 0
+	blocks := len(w.peers.CIDRs) > 0
 	if c == world {
 		return blocks
 	}
-	return len(w.peers.Pods) > 0 || w.peers.BlocksHoldPods && blocks
+	return len(w.peers.Pods) > 0 || w.peers.CIDRsMatchPods && blocks
 }
 
 // within returns the rule as it is on some ports only.
@@ -83,7 +83,7 @@ const partsBudget = 1 << 16
 
 // madeUp returns on which ports of a protocol some rules, which each match only a
 // part of a class, match all of it together.
-func madeUp(c peerClass, protocol int, parts []*weighedRule, except []snapshot.Block) ports {
+func madeUp(c peerClass, protocol int, parts []*weighedRule, except []snapshot.CIDR) ports {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(w *weighedRule) bool { return len(w.on[protocol]) == 0 })
 	if !mayMakeUp(c, parts) || !makeUp(c, parts, except) {
 		return nil
@@ -120,7 +120,7 @@ func mayMakeUp(c peerClass, parts []*weighedRule) bool {
 	var held [2]float64
 	missed := [2]bool{true, true}
 	for _, w := range parts {
-		if c == cluster && w.peers.BlocksHoldPods {
+		if c == cluster && w.peers.CIDRsMatchPods {
 			return true
 		}
 		for i := range held {
@@ -136,12 +136,12 @@ func mayMakeUp(c peerClass, parts []*weighedRule) bool {
 }
 
 // makeUp reports whether the rules match all of a class together.
-func makeUp(c peerClass, parts []*weighedRule, except []snapshot.Block) bool {
+func makeUp(c peerClass, parts []*weighedRule, except []snapshot.CIDR) bool {
 	var all snapshot.Peers
 	for _, w := range parts {
 		all.Pods = append(all.Pods, w.peers.Pods...)
-		all.Blocks = append(all.Blocks, w.peers.Blocks...)
-		all.BlocksHoldPods = all.BlocksHoldPods || w.peers.BlocksHoldPods
+		all.CIDRs = append(all.CIDRs, w.peers.CIDRs...)
+		all.CIDRsMatchPods = all.CIDRsMatchPods || w.peers.CIDRsMatchPods
 	}
 	if c == world {
 		return coversWorld(&all, except)

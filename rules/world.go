@@ -32,28 +32,28 @@ func prefixes(list ...string) []netip.Prefix {
 
 // coversWorld reports whether the peers hold the public addresses of IPv4 or of
 // IPv6, but for those in except.
-func coversWorld(peers *snapshot.Peers, except []snapshot.Block) bool {
-	blocks := peers.Blocks
-	if peers.Everyone || peers.World {
+func coversWorld(peers *snapshot.Peers, except []snapshot.CIDR) bool {
+	blocks := peers.CIDRs
+	if peers.Everyone || peers.Internet {
 		if len(except) == 0 {
 			return true
 		}
-		blocks = []snapshot.Block{{Prefix: prefix4()}, {Prefix: prefix6()}}
+		blocks = []snapshot.CIDR{{Prefix: prefix4()}, {Prefix: prefix6()}}
 	}
 	if len(blocks) == 0 {
 		return false
 	}
-	left := func(of snapshot.Block) float64 { return share(blocks, of) - share(except, of) }
+	left := func(of snapshot.CIDR) float64 { return share(blocks, of) - share(except, of) }
 	return left(world4()) >= worldShare || left(world6()) >= worldShare
 }
 
 // coversEverything reports whether the blocks hold the addresses of pods, of IPv4 or
 // of IPv6: all of the private ones, since pods have theirs from there, and as much
 // of the public ones as the world has.
-func coversEverything(blocks []snapshot.Block) bool {
+func coversEverything(blocks []snapshot.CIDR) bool {
 	all := func(list ...string) bool {
 		return !slices.ContainsFunc(prefixes(list...), func(p netip.Prefix) bool {
-			return share(blocks, snapshot.Block{Prefix: p}) < 1
+			return share(blocks, snapshot.CIDR{Prefix: p}) < 1
 		})
 	}
 	return all("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10") && share(blocks, world4()) >= worldShare ||
@@ -61,16 +61,16 @@ func coversEverything(blocks []snapshot.Block) bool {
 }
 
 // world4 and world6 are the public addresses.
-func world4() snapshot.Block { return snapshot.Block{Prefix: prefix4(), Except: special()} }
+func world4() snapshot.CIDR { return snapshot.CIDR{Prefix: prefix4(), Except: special()} }
 
-func world6() snapshot.Block { return snapshot.Block{Prefix: netip.MustParsePrefix("2000::/3")} }
+func world6() snapshot.CIDR { return snapshot.CIDR{Prefix: netip.MustParsePrefix("2000::/3")} }
 
 func prefix4() netip.Prefix { return netip.MustParsePrefix("0.0.0.0/0") }
 
 func prefix6() netip.Prefix { return netip.MustParsePrefix("::/0") }
 
 // share returns how much of a block the blocks hold.
-func share(blocks []snapshot.Block, whole snapshot.Block) float64 {
+func share(blocks []snapshot.CIDR, whole snapshot.CIDR) float64 {
 	target := spans(whole)
 	var held []interval
 	for _, b := range blocks {
@@ -86,7 +86,7 @@ func share(blocks []snapshot.Block, whole snapshot.Block) float64 {
 type interval struct{ first, last uint64 }
 
 // spans returns what a block holds: its prefix less its exceptions.
-func spans(b snapshot.Block) []interval {
+func spans(b snapshot.CIDR) []interval {
 	first, last, ok := bounds(b.Prefix)
 	if !ok {
 		return nil
@@ -107,7 +107,7 @@ func spans(b snapshot.Block) []interval {
 	return append(out, interval{first, last})
 }
 
-func exceptions(b snapshot.Block) []interval {
+func exceptions(b snapshot.CIDR) []interval {
 	var out []interval
 	for _, p := range b.Except {
 		if p.Addr().Is4() != b.Prefix.Addr().Is4() {

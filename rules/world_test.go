@@ -11,38 +11,38 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-func block(cidr string, except ...string) snapshot.Block {
-	return snapshot.Block{Prefix: netip.MustParsePrefix(cidr), Except: prefixes(except...)}
+func block(cidr string, except ...string) snapshot.CIDR {
+	return snapshot.CIDR{Prefix: netip.MustParsePrefix(cidr), Except: prefixes(except...)}
 }
 
 func TestCoversWorld(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		blocks []snapshot.Block
+		blocks []snapshot.CIDR
 		want   bool
 	}{
 		{"no block", nil, false},
-		{"all of IPv4", []snapshot.Block{block("0.0.0.0/0")}, true},
-		{"all of IPv6", []snapshot.Block{block("::/0")}, true},
-		{"the public part of IPv6", []snapshot.Block{block("2000::/3")}, true},
-		{"local IPv6", []snapshot.Block{block("fc00::/7")}, false},
-		{"two halves", []snapshot.Block{block("128.0.0.0/1"), block("0.0.0.0/1")}, true},
-		{"one half", []snapshot.Block{block("0.0.0.0/1")}, false},
-		{"half of each family", []snapshot.Block{block("0.0.0.0/1"), block("2000::/4")}, false},
-		{"all but the private ranges", []snapshot.Block{block("0.0.0.0/0", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")}, true},
-		{"all but a cloud's metadata", []snapshot.Block{block("0.0.0.0/0", "169.254.169.254/32")}, true},
-		{"all but half", []snapshot.Block{block("0.0.0.0/0", "0.0.0.0/1")}, false},
-		{"all but everything", []snapshot.Block{block("0.0.0.0/0", "0.0.0.0/0")}, false},
-		{"all but two halves", []snapshot.Block{block("0.0.0.0/0", "128.0.0.0/1", "0.0.0.0/1")}, false},
-		{"what one block excepts another holds", []snapshot.Block{block("0.0.0.0/0", "0.0.0.0/1"), block("0.0.0.0/1")}, true},
-		{"an exception of the other family", []snapshot.Block{block("0.0.0.0/0", "::/0")}, true},
-		{"an exception outside the block", []snapshot.Block{block("0.0.0.0/1", "128.0.0.0/1"), block("128.0.0.0/1")}, true},
-		{"the unicast addresses", []snapshot.Block{block("0.0.0.0/1"), block("128.0.0.0/2"), block("192.0.0.0/3")}, true},
-		{"the private ranges", []snapshot.Block{block("10.0.0.0/8"), block("172.16.0.0/12"), block("192.168.0.0/16")}, false},
-		{"single IPv6 addresses", []snapshot.Block{block("2001:db8::1/128")}, false},
+		{"all of IPv4", []snapshot.CIDR{block("0.0.0.0/0")}, true},
+		{"all of IPv6", []snapshot.CIDR{block("::/0")}, true},
+		{"the public part of IPv6", []snapshot.CIDR{block("2000::/3")}, true},
+		{"local IPv6", []snapshot.CIDR{block("fc00::/7")}, false},
+		{"two halves", []snapshot.CIDR{block("128.0.0.0/1"), block("0.0.0.0/1")}, true},
+		{"one half", []snapshot.CIDR{block("0.0.0.0/1")}, false},
+		{"half of each family", []snapshot.CIDR{block("0.0.0.0/1"), block("2000::/4")}, false},
+		{"all but the private ranges", []snapshot.CIDR{block("0.0.0.0/0", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")}, true},
+		{"all but a cloud's metadata", []snapshot.CIDR{block("0.0.0.0/0", "169.254.169.254/32")}, true},
+		{"all but half", []snapshot.CIDR{block("0.0.0.0/0", "0.0.0.0/1")}, false},
+		{"all but everything", []snapshot.CIDR{block("0.0.0.0/0", "0.0.0.0/0")}, false},
+		{"all but two halves", []snapshot.CIDR{block("0.0.0.0/0", "128.0.0.0/1", "0.0.0.0/1")}, false},
+		{"what one block excepts another holds", []snapshot.CIDR{block("0.0.0.0/0", "0.0.0.0/1"), block("0.0.0.0/1")}, true},
+		{"an exception of the other family", []snapshot.CIDR{block("0.0.0.0/0", "::/0")}, true},
+		{"an exception outside the block", []snapshot.CIDR{block("0.0.0.0/1", "128.0.0.0/1"), block("128.0.0.0/1")}, true},
+		{"the unicast addresses", []snapshot.CIDR{block("0.0.0.0/1"), block("128.0.0.0/2"), block("192.0.0.0/3")}, true},
+		{"the private ranges", []snapshot.CIDR{block("10.0.0.0/8"), block("172.16.0.0/12"), block("192.168.0.0/16")}, false},
+		{"single IPv6 addresses", []snapshot.CIDR{block("2001:db8::1/128")}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := coversWorld(&snapshot.Peers{Blocks: c.blocks}, nil); got != c.want {
+			if got := coversWorld(&snapshot.Peers{CIDRs: c.blocks}, nil); got != c.want {
 				t.Errorf("coversWorld = %v, want %v", got, c.want)
 			}
 		})
@@ -64,15 +64,15 @@ func randomPrefix(random *rand.Rand, v6 bool) netip.Prefix {
 	return netip.PrefixFrom(cell(random.IntN(1024), v6), random.IntN(11)).Masked()
 }
 
-func randomBlock(random *rand.Rand, v6 bool) snapshot.Block {
-	b := snapshot.Block{Prefix: randomPrefix(random, v6)}
+func randomBlock(random *rand.Rand, v6 bool) snapshot.CIDR {
+	b := snapshot.CIDR{Prefix: randomPrefix(random, v6)}
 	for range random.IntN(4) {
 		b.Except = append(b.Except, randomPrefix(random, random.IntN(4) == 0 != v6))
 	}
 	return b
 }
 
-func holds(b snapshot.Block, a netip.Addr) bool {
+func holds(b snapshot.CIDR, a netip.Addr) bool {
 	return b.Prefix.Contains(a) && !slices.ContainsFunc(b.Except, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
@@ -82,7 +82,7 @@ func TestShareAgreesWithLookingAtEveryPart(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for i := range 5000 {
 		v6 := i%2 == 1
-		blocks := make([]snapshot.Block, random.IntN(5))
+		blocks := make([]snapshot.CIDR, random.IntN(5))
 		for j := range blocks {
 			blocks[j] = randomBlock(random, random.IntN(5) == 0 != v6)
 		}
@@ -94,7 +94,7 @@ func TestShareAgreesWithLookingAtEveryPart(t *testing.T) {
 				continue
 			}
 			size++
-			if slices.ContainsFunc(blocks, func(b snapshot.Block) bool { return holds(b, a) }) {
+			if slices.ContainsFunc(blocks, func(b snapshot.CIDR) bool { return holds(b, a) }) {
 				held++
 			}
 		}
@@ -122,7 +122,7 @@ func TestCoversWorldAgreesWithSampling(t *testing.T) {
 	}
 	yes, no := 0, 0
 	for range 400 {
-		blocks := []snapshot.Block{{Prefix: netip.MustParsePrefix("0.0.0.0/0")}}
+		blocks := []snapshot.CIDR{{Prefix: netip.MustParsePrefix("0.0.0.0/0")}}
 		for range random.IntN(6) {
 			a := sample[random.IntN(len(sample))]
 			blocks[0].Except = append(blocks[0].Except, netip.PrefixFrom(a, 2+random.IntN(31)).Masked())
@@ -133,7 +133,7 @@ func TestCoversWorldAgreesWithSampling(t *testing.T) {
 				held++
 			}
 		}
-		got, seen := coversWorld(&snapshot.Peers{Blocks: blocks}, nil), float64(held)/float64(len(sample))
+		got, seen := coversWorld(&snapshot.Peers{CIDRs: blocks}, nil), float64(held)/float64(len(sample))
 		if math.Abs(seen-worldShare) < 0.02 {
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestSettings(t *testing.T) {
-	both := []snapshot.Direction{snapshot.Inward, snapshot.Outward}
+	both := []snapshot.Direction{snapshot.DirectionIngress, snapshot.DirectionEgress}
 	kubernetes := []config.Glob{"kube-system", "kube-public", "kube-node-lease"}
 	for _, c := range []struct {
 		says, data, rule string

@@ -86,6 +86,6 @@ func (v *validator) namespaceSubject(path string, s Subject, r *rules.Rule) {
 	var d Direction
 	if d.UnmarshalText([]byte(s.Detail)) != nil {
 		v.add(path, "detail", "%s: the detail of a subject of rule %s is %s or %s",
-			shown(s.Detail), r.Name, snapshot.Inward, snapshot.Outward)
+			shown(s.Detail), r.Name, snapshot.DirectionIngress, snapshot.DirectionEgress)
 	}
 }

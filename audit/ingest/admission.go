@@ -12,11 +12,11 @@ import (
 // Webhooks returns a fact for each webhook of a configuration, told apart by
 // Part. Selectors that the API would refuse select everything: the gate is then
 // taken for one that looks.
-func (in *Ingester) Webhooks(o *admissionv1.ValidatingWebhookConfiguration) []snapshot.Gate {
-	var out []snapshot.Gate
+func (in *Ingester) Webhooks(o *admissionv1.ValidatingWebhookConfiguration) []snapshot.AdmissionControl {
+	var out []snapshot.AdmissionControl
 	for i := range o.Webhooks {
 		w := &o.Webhooks[i]
-		g := snapshot.Gate{
+		g := snapshot.AdmissionControl{
 			Meta:    in.meta(admissionv1.GroupName, "ValidatingWebhookConfiguration", &o.ObjectMeta),
 			Webhook: w.Name,
 			// What is left out is Fail and ten seconds by the API.
@@ -38,8 +38,8 @@ func (in *Ingester) Webhooks(o *admissionv1.ValidatingWebhookConfiguration) []sn
 }
 
 // AdmissionPolicy returns the fact of a ValidatingAdmissionPolicy.
-func (in *Ingester) AdmissionPolicy(o *admissionv1.ValidatingAdmissionPolicy) snapshot.Gate {
-	g := snapshot.Gate{
+func (in *Ingester) AdmissionPolicy(o *admissionv1.ValidatingAdmissionPolicy) snapshot.AdmissionControl {
+	g := snapshot.AdmissionControl{
 		Meta:        in.meta(admissionv1.GroupName, "ValidatingAdmissionPolicy", &o.ObjectMeta),
 		FailsOpen:   o.Spec.FailurePolicy != nil && *o.Spec.FailurePolicy == admissionv1.Ignore,
 		Conditional: len(o.Spec.MatchConditions) > 0,
@@ -55,8 +55,8 @@ func (in *Ingester) AdmissionPolicy(o *admissionv1.ValidatingAdmissionPolicy) sn
 }
 
 // AdmissionBinding returns the fact of a ValidatingAdmissionPolicyBinding.
-func (in *Ingester) AdmissionBinding(o *admissionv1.ValidatingAdmissionPolicyBinding) snapshot.GateBinding {
-	b := snapshot.GateBinding{
+func (in *Ingester) AdmissionBinding(o *admissionv1.ValidatingAdmissionPolicyBinding) snapshot.AdmissionBinding {
+	b := snapshot.AdmissionBinding{
 		Meta:   in.meta(admissionv1.GroupName, "ValidatingAdmissionPolicyBinding", &o.ObjectMeta),
 		Policy: o.Spec.PolicyName,
 		Denies: slices.Contains(o.Spec.ValidationActions, admissionv1.Deny),
@@ -67,9 +67,9 @@ func (in *Ingester) AdmissionBinding(o *admissionv1.ValidatingAdmissionPolicyBin
 	return b
 }
 
-func gateRule(r admissionv1.RuleWithOperations) snapshot.GateRule {
+func gateRule(r admissionv1.RuleWithOperations) snapshot.AdmissionRule {
 	all := slices.Contains(r.Operations, admissionv1.OperationAll)
-	return snapshot.GateRule{
+	return snapshot.AdmissionRule{
 		Groups:    slices.Clone(r.APIGroups),
 		Resources: slices.Clone(r.Resources),
 		Creates:   all || slices.Contains(r.Operations, admissionv1.Create),

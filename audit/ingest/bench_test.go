@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/eventuallytrue/audit/audit/ingest"
-	"github.com/eventuallytrue/audit/audit/kube/bench/estate"
+	"github.com/eventuallytrue/audit/e2e/bench/estate"
 )
 
 // BenchmarkIngest turns one decoded object into a fact.

@@ -86,18 +86,18 @@ func describePeers(p snapshot.Peers) string {
 	if p.Everyone {
 		parts = append(parts, "everyone")
 	}
-	if p.World {
+	if p.Internet {
 		parts = append(parts, "the world")
 	}
 	for _, pods := range p.Pods {
 		parts = append(parts, describePods(pods))
 	}
-	for _, b := range p.Blocks {
+	for _, b := range p.CIDRs {
 		text := b.Prefix.String()
 		for _, e := range b.Except {
 			text += " but " + e.String()
 		}
-		if !p.BlocksHoldPods {
+		if !p.CIDRsMatchPods {
 			text += " outside"
 		}
 		parts = append(parts, text)

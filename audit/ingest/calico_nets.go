@@ -12,7 +12,7 @@ import (
 // calicoNets are the addresses that an entity asks for.
 type calicoNets struct {
 	given  bool // false: every address
-	blocks []snapshot.Block
+	blocks []snapshot.CIDR
 }
 
 // nets returns the addresses that a rule asks for at one end of a connection: its
@@ -43,7 +43,7 @@ func (r *calicoRule) nets(e *calicoEntity) (calicoNets, error) {
 		if r.IPVersion != nil && is4(prefix) != (*r.IPVersion == 4) {
 			continue
 		}
-		block := snapshot.Block{Prefix: prefix}
+		block := snapshot.CIDR{Prefix: prefix}
 		for _, p := range except {
 			if is4(p) == is4(prefix) {
 				block.Except = append(block.Except, p)
@@ -83,7 +83,7 @@ func parseCalicoNets(field string, list []string) ([]netip.Prefix, error) {
 // at least. To deny IPv6 alone is not to deny pods, which have IPv4, too, almost
 // everywhere; to let IPv6 in alone does open them where they have it.
 func (n *calicoNets) whole(action snapshot.Action) bool {
-	return slices.ContainsFunc(n.blocks, func(b snapshot.Block) bool {
+	return slices.ContainsFunc(n.blocks, func(b snapshot.CIDR) bool {
 		if b.Prefix.Bits() != 0 || action == snapshot.Deny && is6(b.Prefix) {
 			return false
 		}
@@ -107,7 +107,7 @@ func mayHoldPods(p netip.Prefix) bool {
 // mayBePool reports whether one of the ranges is large enough for pods to get
 // their addresses from it: no smaller than a /24.
 func (n *calicoNets) mayBePool() bool {
-	return slices.ContainsFunc(n.blocks, func(b snapshot.Block) bool {
+	return slices.ContainsFunc(n.blocks, func(b snapshot.CIDR) bool {
 		return b.Prefix.Addr().BitLen()-b.Prefix.Bits() >= 8
 	})
 }

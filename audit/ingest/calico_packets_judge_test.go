@@ -97,7 +97,7 @@ func judged(t *testing.T, facts snapshot.Facts) (exposed, violations map[string]
 	result, err := rule.Run(rules.Input{
 		View:       b.Freeze().View(rule.Needs...),
 		Owner:      func(*snapshot.Meta) rules.Owner { return rules.Owner{} },
-		Directions: []snapshot.Direction{snapshot.Inward, snapshot.Outward},
+		Directions: []snapshot.Direction{snapshot.DirectionIngress, snapshot.DirectionEgress},
 		Exempt:     func(string) bool { return false },
 	})
 	if err != nil {

@@ -103,7 +103,7 @@ func (r *calicoRule) peers(out *calicoDecision, peer *calicoEntity, namespace st
 		to.Everyone = true
 	case !labels:
 		// Calico compares addresses, and those of pods are addresses, too.
-		to.Blocks, to.BlocksHoldPods = nets.blocks, true
+		to.CIDRs, to.CIDRsMatchPods = nets.blocks, true
 	case peer.selects() || namespace != "":
 		to.Pods = terms.pods(peer.within(namespace))
 		if nets.given && !nets.whole(out.rule.Action) {
@@ -114,7 +114,7 @@ func (r *calicoRule) peers(out *calicoDecision, peer *calicoEntity, namespace st
 	default:
 		// notSelector alone, in a GlobalNetworkPolicy, takes some endpoints out of
 		// everything that has an address.
-		to.World, to.Blocks = !nets.given, nets.blocks
+		to.Internet, to.CIDRs = !nets.given, nets.blocks
 		if !nets.given || nets.whole(out.rule.Action) {
 			to.Pods = terms.pods("")
 		}

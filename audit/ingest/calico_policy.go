@@ -104,17 +104,17 @@ func capitalised(word string) string {
 func (s *calicoSpec) types() ([2]bool, error) {
 	if len(s.Types) == 0 {
 		return [2]bool{
-			snapshot.Inward:  len(s.Egress) == 0 || len(s.Ingress) > 0,
-			snapshot.Outward: len(s.Egress) > 0,
+			snapshot.DirectionIngress: len(s.Egress) == 0 || len(s.Ingress) > 0,
+			snapshot.DirectionEgress:  len(s.Egress) > 0,
 		}, nil
 	}
 	var out [2]bool
 	for _, t := range s.Types {
 		switch t {
-		case snapshot.Inward.String():
-			out[snapshot.Inward] = true
-		case snapshot.Outward.String():
-			out[snapshot.Outward] = true
+		case snapshot.DirectionIngress.String():
+			out[snapshot.DirectionIngress] = true
+		case snapshot.DirectionEgress.String():
+			out[snapshot.DirectionEgress] = true
 		default:
 			return out, fmt.Errorf("types: there is no type %q", t)
 		}
@@ -144,7 +144,7 @@ func (s *calicoSpec) subject(namespace string) (*calicoExpr, error) {
 // nothing.
 func (s *calicoSpec) decisions(d snapshot.Direction, namespace string) ([]calicoDecision, error) {
 	rules, name := s.Ingress, "ingress"
-	if d == snapshot.Outward {
+	if d == snapshot.DirectionEgress {
 		rules, name = s.Egress, "egress"
 	}
 	var out []calicoDecision

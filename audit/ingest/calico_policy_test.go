@@ -39,7 +39,7 @@ spec:
 		},
 		Tier: math.Inf(1), TierName: "security", Order: 12.5,
 		Subject:  snapshot.Subject{{OwnNamespace: true, Pods: web}},
-		Isolates: [2]bool{snapshot.Outward: true},
+		Isolates: [2]bool{snapshot.DirectionEgress: true},
 	}}}
 	if diff := cmp.Diff([]string{"selects pods [app In web] here", "isolates Egress", "Egress deny 10.0.0.1/32 on every port"}, describe(got.Policies)); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
@@ -95,7 +95,7 @@ func TestCalicoPlace(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := globalPolicy(t, c.spec)[0]
-			if p.Tier != c.tier || p.Order != c.order || p.TierName != c.tierName || p.Isolates[snapshot.Inward] != c.isolates {
+			if p.Tier != c.tier || p.Order != c.order || p.TierName != c.tierName || p.Isolates[snapshot.DirectionIngress] != c.isolates {
 				t.Errorf("tier %v %q, order %v, isolates %v", p.Tier, p.TierName, p.Order, p.Isolates)
 			}
 		})

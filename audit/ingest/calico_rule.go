@@ -61,7 +61,7 @@ func (r *calicoRule) decision(d snapshot.Direction, namespace string) (calicoDec
 		return out, err
 	}
 	peer, own, peerName, ownName := &r.Source, &r.Destination, "source", "destination"
-	if d == snapshot.Outward {
+	if d == snapshot.DirectionEgress {
 		peer, own, peerName, ownName = own, peer, ownName, peerName
 	}
 	if err := r.peers(&out, peer, namespace); err != nil {

@@ -158,7 +158,7 @@ func (s *ciliumSpec) meant() [2]bool {
 }
 
 func (s *ciliumSpec) section(d snapshot.Direction) (allow, deny []ciliumRule, enable *bool) {
-	if d == snapshot.Inward {
+	if d == snapshot.DirectionIngress {
 		return s.Ingress, s.IngressDeny, s.EnableDefaultDeny.Ingress
 	}
 	return s.Egress, s.EgressDeny, s.EnableDefaultDeny.Egress

@@ -78,7 +78,7 @@ func (in *Ingester) ciliumPeers(namespace string, p *ciliumPeers) (snapshot.Peer
 		if err != nil {
 			return out, err
 		}
-		out.Blocks = append(out.Blocks, snapshot.Block{Prefix: prefix})
+		out.CIDRs = append(out.CIDRs, snapshot.CIDR{Prefix: prefix})
 	}
 	for i := range p.cidrSet {
 		if err := p.cidrSet[i].add(&out); err != nil {
@@ -95,11 +95,11 @@ func addEntity(entity string, to *snapshot.Peers) error {
 	case "all":
 		to.Everyone = true
 	case "world":
-		to.World = true
+		to.Internet = true
 	case "world-ipv4":
-		to.Blocks = append(to.Blocks, snapshot.Block{Prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0)})
+		to.CIDRs = append(to.CIDRs, snapshot.CIDR{Prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0)})
 	case "world-ipv6":
-		to.Blocks = append(to.Blocks, snapshot.Block{Prefix: netip.PrefixFrom(netip.IPv6Unspecified(), 0)})
+		to.CIDRs = append(to.CIDRs, snapshot.CIDR{Prefix: netip.PrefixFrom(netip.IPv6Unspecified(), 0)})
 	case "cluster":
 		to.Pods = append(to.Pods, snapshot.PodPeer{})
 	case "host", "remote-node", "kube-apiserver", "ingress", "health", "init", "unmanaged", "none":
@@ -124,7 +124,7 @@ func (c *ciliumCIDR) add(to *snapshot.Peers) error {
 	if err != nil {
 		return fmt.Errorf("cidr: %w", err)
 	}
-	block := snapshot.Block{Prefix: prefix.Masked()}
+	block := snapshot.CIDR{Prefix: prefix.Masked()}
 	for _, e := range c.Except {
 		except, err := netip.ParsePrefix(e)
 		if err != nil {
@@ -135,7 +135,7 @@ func (c *ciliumCIDR) add(to *snapshot.Peers) error {
 		}
 		block.Except = append(block.Except, except.Masked())
 	}
-	to.Blocks = append(to.Blocks, block)
+	to.CIDRs = append(to.CIDRs, block)
 	return nil
 }
 

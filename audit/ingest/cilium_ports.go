@@ -39,10 +39,10 @@ func (p *ciliumPorts) rule(d snapshot.Direction, action snapshot.Action) (snapsh
 	rule.Narrow = layer7 ||
 		action == snapshot.Allow && (len(p.ServerNames) > 0 || p.TerminatingTLS != nil || p.Listener != nil)
 	// PortRule.Validate in pkg/policy/api/rule_validation.go.
-	if layer7 && dns && d == snapshot.Inward {
+	if layer7 && dns && d == snapshot.DirectionIngress {
 		return rule, errors.New("rules of DNS are for egress only")
 	}
-	if action == snapshot.Allow && p.Listener != nil && d == snapshot.Inward {
+	if action == snapshot.Allow && p.Listener != nil && d == snapshot.DirectionIngress {
 		return rule, errors.New("a listener is for egress only")
 	}
 	for _, port := range p.Ports {

@@ -40,7 +40,7 @@ type ciliumRule struct {
 
 // peers returns the peers that the rule names in a direction.
 func (r *ciliumRule) peers(d snapshot.Direction) ciliumPeers {
-	if d == snapshot.Inward {
+	if d == snapshot.DirectionIngress {
 		return ciliumPeers{
 			endpoints: r.FromEndpoints, nodes: r.FromNodes, entities: r.FromEntities,
 			cidr: r.FromCIDR, cidrSet: r.FromCIDRSet, groups: r.FromGroups, requires: r.FromRequires,

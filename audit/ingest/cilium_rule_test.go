@@ -17,8 +17,8 @@ func everyPortOf(protocols ...snapshot.Protocol) snapshot.Ports {
 	return out
 }
 
-func block(prefix string, except ...string) snapshot.Block {
-	b := snapshot.Block{Prefix: netip.MustParsePrefix(prefix)}
+func block(prefix string, except ...string) snapshot.CIDR {
+	b := snapshot.CIDR{Prefix: netip.MustParsePrefix(prefix)}
 	for _, e := range except {
 		b.Except = append(b.Except, netip.MustParsePrefix(e))
 	}
@@ -31,7 +31,7 @@ func TestCiliumPeers(t *testing.T) {
 	app := snapshot.Selector{{Key: "app", Op: snapshot.In, Values: []string{"web"}}}
 	prod := snapshot.Selector{{Key: "env", Op: snapshot.In, Values: []string{"prod"}}}
 	pods := func(p ...snapshot.PodPeer) snapshot.Peers { return snapshot.Peers{Pods: p} }
-	blocks := func(b ...snapshot.Block) snapshot.Peers { return snapshot.Peers{Blocks: b} }
+	blocks := func(b ...snapshot.CIDR) snapshot.Peers { return snapshot.Peers{CIDRs: b} }
 	for title, row := range map[string]struct {
 		namespace, rule string
 		want            snapshot.Peers
@@ -52,13 +52,13 @@ func TestCiliumPeers(t *testing.T) {
 		"what pods are not asked for decides nothing": {
 			"", "toEndpoints: [{matchExpressions: [{key: 'reserved:host', operator: DoesNotExist}]}]", pods(snapshot.PodPeer{}),
 		},
-		"the world may be named by its label": {"team-a", "toEndpoints: [{matchLabels: {'reserved:world': ''}}]", snapshot.Peers{World: true}},
+		"the world may be named by its label": {"team-a", "toEndpoints: [{matchLabels: {'reserved:world': ''}}]", snapshot.Peers{Internet: true}},
 		"an account is not known":             {"", "toEndpoints: [{matchLabels: {io.cilium.k8s.policy.serviceaccount: web}}]", snapshot.Peers{}},
 		"a label of the runtime is not known": {"", "toEndpoints: [{matchLabels: {'container:app': web}}]", snapshot.Peers{}},
 		"a label outside identities neither":  {"", "toEndpoints: [{matchLabels: {pod-template-hash: abc}}]", snapshot.Peers{}},
 		"all is everybody":                    {"team-a", "toEntities: [all]", snapshot.Peers{Everyone: true}},
 		"the world is one class, all pods the other": {
-			"team-a", "toEntities: [world, cluster]", snapshot.Peers{World: true, Pods: []snapshot.PodPeer{{}}},
+			"team-a", "toEntities: [world, cluster]", snapshot.Peers{Internet: true, Pods: []snapshot.PodPeer{{}}},
 		},
 		"the world of one family is a block": {"team-a", "toEntities: [world-ipv4, world-ipv6]", blocks(block("0.0.0.0/0"), block("::/0"))},
 		"narrow entities are nobody as a whole": {
@@ -80,7 +80,7 @@ func TestCiliumPeers(t *testing.T) {
 			if p.Invalid != "" {
 				t.Fatal(p.Invalid)
 			}
-			same(t, []snapshot.Rule{{Peers: row.want, Ports: snapshot.Ports{All: true}}}, p.Rules[snapshot.Outward])
+			same(t, []snapshot.Rule{{Peers: row.want, Ports: snapshot.Ports{All: true}}}, p.Rules[snapshot.DirectionEgress])
 		})
 	}
 }
@@ -114,7 +114,7 @@ func TestCiliumPorts(t *testing.T) {
 				t.Fatal(p.Invalid)
 			}
 			row.want.Peers.Everyone = true
-			same(t, []snapshot.Rule{row.want}, p.Rules[snapshot.Outward])
+			same(t, []snapshot.Rule{row.want}, p.Rules[snapshot.DirectionEgress])
 		})
 	}
 }
@@ -136,7 +136,7 @@ func TestCiliumRulesThatDecideOnNothing(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			p := cilium(t, "team-a", "endpointSelector: {}\negress: ["+rule+"]")
-			if p.Invalid != "" || len(p.Rules[snapshot.Outward]) > 0 || !p.Isolates[snapshot.Outward] {
+			if p.Invalid != "" || len(p.Rules[snapshot.DirectionEgress]) > 0 || !p.Isolates[snapshot.DirectionEgress] {
 				t.Errorf("want it to isolate and no more, got %+v", p)
 			}
 		})
@@ -145,7 +145,7 @@ func TestCiliumRulesThatDecideOnNothing(t *testing.T) {
 
 func TestCiliumRequirementsAreConditions(t *testing.T) {
 	p := cilium(t, "team-a", "endpointSelector: {}\ningress: [{fromEntities: [all], fromRequires: [{matchLabels: {a: b}}]}]")
-	if rules := p.Rules[snapshot.Inward]; len(rules) != 1 || !rules[0].Narrow {
+	if rules := p.Rules[snapshot.DirectionIngress]; len(rules) != 1 || !rules[0].Narrow {
 		t.Errorf("want one narrow rule, got %+v", rules)
 	}
 }
@@ -160,5 +160,5 @@ ingressDeny:
 	want := snapshot.Rule{
 		Action: snapshot.Deny, Peers: snapshot.Peers{Everyone: true}, Ports: everyPortOf(snapshot.TCP, snapshot.UDP, snapshot.SCTP),
 	}
-	same(t, []snapshot.Rule{want}, p.Denies[snapshot.Inward])
+	same(t, []snapshot.Rule{want}, p.Denies[snapshot.DirectionIngress])
 }

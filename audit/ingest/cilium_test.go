@@ -48,7 +48,7 @@ func cilium(t *testing.T, namespace, spec string) snapshot.Policy {
 }
 
 func TestCiliumIsolates(t *testing.T) {
-	const in, out = snapshot.Inward, snapshot.Outward
+	const in, out = snapshot.DirectionIngress, snapshot.DirectionEgress
 	for name, row := range map[string]struct {
 		spec string
 		want [2]bool
@@ -76,8 +76,8 @@ func TestCiliumDeniesBeforeItAllows(t *testing.T) {
 ingress: [{fromEntities: [all]}]
 ingressDeny: [{fromEntities: [world]}]`)
 	everyPort := snapshot.Ports{All: true}
-	same(t, []snapshot.Rule{{Action: snapshot.Allow, Peers: snapshot.Peers{Everyone: true}, Ports: everyPort}}, p.Rules[snapshot.Inward])
-	same(t, []snapshot.Rule{{Action: snapshot.Deny, Peers: snapshot.Peers{World: true}, Ports: everyPort}}, p.Denies[snapshot.Inward])
+	same(t, []snapshot.Rule{{Action: snapshot.Allow, Peers: snapshot.Peers{Everyone: true}, Ports: everyPort}}, p.Rules[snapshot.DirectionIngress])
+	same(t, []snapshot.Rule{{Action: snapshot.Deny, Peers: snapshot.Peers{Internet: true}, Ports: everyPort}}, p.Denies[snapshot.DirectionIngress])
 }
 
 func TestCiliumSpecs(t *testing.T) {

@@ -117,7 +117,7 @@ func (in *Ingester) clusterPolicy(meta snapshot.Meta, place placing, s *clusterS
 	p.Order = float64(*priority)
 	for _, d := range snapshot.Directions() {
 		rules := s.Ingress
-		if d == snapshot.Outward {
+		if d == snapshot.DirectionEgress {
 			rules = s.Egress
 		}
 		for i := range rules {
@@ -135,8 +135,8 @@ func (in *Ingester) clusterPolicy(meta snapshot.Meta, place placing, s *clusterS
 func (s *clusterSpec) meant() [2]bool {
 	denies := func(r clusterRule) bool { return r.Action == "Deny" }
 	return [2]bool{
-		snapshot.Inward:  slices.ContainsFunc(s.Ingress, denies),
-		snapshot.Outward: slices.ContainsFunc(s.Egress, denies),
+		snapshot.DirectionIngress: slices.ContainsFunc(s.Ingress, denies),
+		snapshot.DirectionEgress:  slices.ContainsFunc(s.Egress, denies),
 	}
 }
 
@@ -152,7 +152,7 @@ func (in *Ingester) clusterRule(d snapshot.Direction, r *clusterRule) (snapshot.
 		return out, fmt.Errorf("there is no action %q", r.Action)
 	}
 	peers := r.From
-	if d == snapshot.Outward {
+	if d == snapshot.DirectionEgress {
 		peers = r.To
 	}
 	if len(peers) == 0 {

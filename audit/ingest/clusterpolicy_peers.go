@@ -89,9 +89,9 @@ func (in *Ingester) clusterPeer(to *snapshot.Peers, p *clusterPeer) error {
 		if err != nil {
 			return fmt.Errorf("networks: %w", err)
 		}
-		to.Blocks = append(to.Blocks, snapshot.Block{Prefix: prefix.Masked()})
+		to.CIDRs = append(to.CIDRs, snapshot.CIDR{Prefix: prefix.Masked()})
 		// "Cluster-internal traffic will be checked against the rule as well."
-		to.BlocksHoldPods = true
+		to.CIDRsMatchPods = true
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func TestClusterPolicyRules(t *testing.T) {
 		},
 		"networks hold pods": {
 			"action: Accept, to: [{networks: [0.0.0.0/0, '::/0']}]",
-			snapshot.Rule{Peers: snapshot.Peers{Blocks: []snapshot.Block{block("0.0.0.0/0"), block("::/0")}, BlocksHoldPods: true}, Ports: everyPort},
+			snapshot.Rule{Peers: snapshot.Peers{CIDRs: []snapshot.CIDR{block("0.0.0.0/0"), block("::/0")}, CIDRsMatchPods: true}, Ports: everyPort},
 		},
 		"nodes and names are neither all pods nor the world": {
 			"action: Accept, to: [{nodes: {}}, {domainNames: ['*.example.com']}]", snapshot.Rule{Ports: everyPort},
@@ -93,7 +93,7 @@ func TestClusterPolicyRules(t *testing.T) {
 			if p.Invalid != "" {
 				t.Fatal(p.Invalid)
 			}
-			same(t, []snapshot.Rule{row.want}, p.Rules[snapshot.Outward])
+			same(t, []snapshot.Rule{row.want}, p.Rules[snapshot.DirectionEgress])
 		})
 	}
 }
@@ -132,7 +132,7 @@ func TestClusterPolicyRefuses(t *testing.T) {
 			if known := len(p.Subject) > 0; known != row.subject {
 				t.Errorf("want the subject to be known: %v, got %v", row.subject, p.Subject)
 			}
-			if len(p.Rules[snapshot.Inward])+len(p.Rules[snapshot.Outward]) > 0 {
+			if len(p.Rules[snapshot.DirectionIngress])+len(p.Rules[snapshot.DirectionEgress]) > 0 {
 				t.Errorf("want no rules, got %v", p.Rules)
 			}
 		})

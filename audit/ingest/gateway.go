@@ -55,7 +55,7 @@ func (in *Ingester) gateway(o *gatewayv1.Gateway) snapshot.Gateway {
 	}
 	// A Gateway admits no ListenerSets until it says so.
 	if a := o.Spec.AllowedListeners; a != nil && a.Namespaces != nil {
-		f.Sets = in.admission(a.Namespaces.From, a.Namespaces.Selector, gatewayv1.NamespacesFromNone)
+		f.AllowedListeners = in.admission(a.Namespaces.From, a.Namespaces.Selector, gatewayv1.NamespacesFromNone)
 	}
 	return f
 }

@@ -11,10 +11,10 @@ import (
 // ListenerSet.
 func (in *Ingester) listener(o *gatewayv1.ListenerEntry) snapshot.Listener {
 	f := snapshot.Listener{
-		Name:     in.intern(string(o.Name)),
-		Port:     o.Port,
-		Protocol: in.intern(string(o.Protocol)),
-		Routes:   snapshot.Admission{From: snapshot.AdmitSame},
+		Name:          in.intern(string(o.Name)),
+		Port:          o.Port,
+		Protocol:      in.intern(string(o.Protocol)),
+		AllowedRoutes: snapshot.AllowedNamespaces{From: snapshot.NamespacesSame},
 	}
 	if o.Hostname != nil {
 		f.Hostname = string(*o.Hostname)
@@ -23,7 +23,7 @@ func (in *Ingester) listener(o *gatewayv1.ListenerEntry) snapshot.Listener {
 		return f
 	}
 	if n := o.AllowedRoutes.Namespaces; n != nil {
-		f.Routes = in.admission(n.From, n.Selector, gatewayv1.NamespacesFromSame)
+		f.AllowedRoutes = in.admission(n.From, n.Selector, gatewayv1.NamespacesFromSame)
 	}
 	for _, k := range o.AllowedRoutes.Kinds {
 		kind := snapshot.GroupKind{Group: gatewayv1.GroupName, Kind: in.intern(string(k.Kind))}
@@ -38,22 +38,22 @@ func (in *Ingester) listener(o *gatewayv1.ListenerEntry) snapshot.Listener {
 // admission returns who may attach, where unset is what counts if the object does
 // not say. A word that the API does not know admits
 // nobody, and neither does a selector that is left out or makes no sense.
-func (in *Ingester) admission(from *gatewayv1.FromNamespaces, s *metav1.LabelSelector, unset gatewayv1.FromNamespaces) snapshot.Admission {
+func (in *Ingester) admission(from *gatewayv1.FromNamespaces, s *metav1.LabelSelector, unset gatewayv1.FromNamespaces) snapshot.AllowedNamespaces {
 	word := unset
 	if from != nil && *from != "" {
 		word = *from
 	}
 	switch word {
 	case gatewayv1.NamespacesFromAll:
-		return snapshot.Admission{From: snapshot.AdmitAll}
+		return snapshot.AllowedNamespaces{From: snapshot.NamespacesAll}
 	case gatewayv1.NamespacesFromSame:
-		return snapshot.Admission{From: snapshot.AdmitSame}
+		return snapshot.AllowedNamespaces{From: snapshot.NamespacesSame}
 	case gatewayv1.NamespacesFromSelector:
 		if selector, err := in.selector(s); s != nil && err == nil {
-			return snapshot.Admission{From: snapshot.AdmitSelected, Selector: selector}
+			return snapshot.AllowedNamespaces{From: snapshot.NamespacesSelector, Selector: selector}
 		}
 	}
-	return snapshot.Admission{From: snapshot.AdmitNone}
+	return snapshot.AllowedNamespaces{From: snapshot.NamespacesNone}
 }
 
 // parent returns what an object refers to as its parent. A group that is left

@@ -82,18 +82,18 @@ spec:
 		},
 		Class:   "shared",
 		Default: true,
-		Sets: snapshot.Admission{
-			From:     snapshot.AdmitSelected,
+		AllowedListeners: snapshot.AllowedNamespaces{
+			From:     snapshot.NamespacesSelector,
 			Selector: snapshot.Selector{{Key: "edge", Op: snapshot.In, Values: []string{"yes"}}},
 		},
 		Listeners: []snapshot.Listener{{
 			Name: "https", Hostname: "*.Example.com", Port: 443, Protocol: "HTTPS",
-			Routes: snapshot.Admission{From: snapshot.AdmitAll},
+			AllowedRoutes: snapshot.AllowedNamespaces{From: snapshot.NamespacesAll},
 			Kinds: []snapshot.GroupKind{
 				{Group: gatewayGroup, Kind: "HTTPRoute"}, {Group: "example.com", Kind: "OtherRoute"}, {Kind: "CoreRoute"},
 			},
 		}, {
-			Name: "tls", Port: 8443, Protocol: "TLS", Routes: snapshot.Admission{From: snapshot.AdmitSame},
+			Name: "tls", Port: 8443, Protocol: "TLS", AllowedRoutes: snapshot.AllowedNamespaces{From: snapshot.NamespacesSame},
 		}},
 	}}}, got)
 }
@@ -111,7 +111,7 @@ spec:
 		Parent: snapshot.Ref{Group: gatewayGroup, Kind: "Gateway", Namespace: "platform", Name: "edge"},
 		Listeners: []snapshot.Listener{{
 			Name: "shop", Hostname: "shop.example.com", Port: 443, Protocol: "HTTPS",
-			Routes: snapshot.Admission{From: snapshot.AdmitSame},
+			AllowedRoutes: snapshot.AllowedNamespaces{From: snapshot.NamespacesSame},
 		}},
 	}
 	sameFacts(t, snapshot.Facts{ListenerSets: []snapshot.ListenerSet{want}}, takeGateway(t, "ListenerSet", spec))
@@ -146,11 +146,11 @@ func TestGatewayKindsRefuseWhatTheyAreNot(t *testing.T) {
 }
 
 func TestAdmission(t *testing.T) {
-	all, same := snapshot.Admission{From: snapshot.AdmitAll}, snapshot.Admission{From: snapshot.AdmitSame}
-	none := snapshot.Admission{From: snapshot.AdmitNone}
+	all, same := snapshot.AllowedNamespaces{From: snapshot.NamespacesAll}, snapshot.AllowedNamespaces{From: snapshot.NamespacesSame}
+	none := snapshot.AllowedNamespaces{From: snapshot.NamespacesNone}
 	for _, c := range []struct {
 		name, namespaces string
-		routes, sets     snapshot.Admission
+		routes, sets     snapshot.AllowedNamespaces
 	}{
 		{"nothing said admits routes of the own namespace and no sets", `null`, same, none},
 		{"no from says nothing", `{}`, same, none},
@@ -165,8 +165,8 @@ func TestAdmission(t *testing.T) {
 		{"a selector that makes no sense admits nobody", `{from: Selector, selector: {matchExpressions: [{key: a, operator: In}]}}`, none, none},
 		{
 			"an empty selector admits every namespace", `{from: Selector, selector: {}}`,
-			snapshot.Admission{From: snapshot.AdmitSelected},
-			snapshot.Admission{From: snapshot.AdmitSelected},
+			snapshot.AllowedNamespaces{From: snapshot.NamespacesSelector},
+			snapshot.AllowedNamespaces{From: snapshot.NamespacesSelector},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -176,7 +176,7 @@ spec:
   allowedListeners: {namespaces: `+c.namespaces+`}
   listeners: [{name: http, allowedRoutes: {namespaces: `+c.namespaces+`}}]
 `).Gateways[0]
-			if diff := cmp.Diff([2]snapshot.Admission{c.routes, c.sets}, [2]snapshot.Admission{g.Listeners[0].Routes, g.Sets}); diff != "" {
+			if diff := cmp.Diff([2]snapshot.AllowedNamespaces{c.routes, c.sets}, [2]snapshot.AllowedNamespaces{g.Listeners[0].AllowedRoutes, g.AllowedListeners}); diff != "" {
 				t.Errorf("routes, sets (-want +got):\n%s", diff)
 			}
 		})

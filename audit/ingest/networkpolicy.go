@@ -28,10 +28,10 @@ func (in *Ingester) NetworkPolicy(o *networkingv1.NetworkPolicy) snapshot.Policy
 	}
 	p.Subject = snapshot.Subject{{OwnNamespace: true, Pods: pods}}
 	for _, r := range o.Spec.Ingress {
-		in.allow(&p, snapshot.Inward, r.From, r.Ports)
+		in.allow(&p, snapshot.DirectionIngress, r.From, r.Ports)
 	}
 	for _, r := range o.Spec.Egress {
-		in.allow(&p, snapshot.Outward, r.To, r.Ports)
+		in.allow(&p, snapshot.DirectionEgress, r.To, r.Ports)
 	}
 	return p
 }
@@ -41,11 +41,11 @@ func (in *Ingester) NetworkPolicy(o *networkingv1.NetworkPolicy) snapshot.Policy
 // rules.
 func policyTypes(spec *networkingv1.NetworkPolicySpec) [2]bool {
 	if len(spec.PolicyTypes) == 0 {
-		return [2]bool{snapshot.Inward: true, snapshot.Outward: len(spec.Egress) > 0}
+		return [2]bool{snapshot.DirectionIngress: true, snapshot.DirectionEgress: len(spec.Egress) > 0}
 	}
 	return [2]bool{
-		snapshot.Inward:  slices.Contains(spec.PolicyTypes, networkingv1.PolicyTypeIngress),
-		snapshot.Outward: slices.Contains(spec.PolicyTypes, networkingv1.PolicyTypeEgress),
+		snapshot.DirectionIngress: slices.Contains(spec.PolicyTypes, networkingv1.PolicyTypeIngress),
+		snapshot.DirectionEgress:  slices.Contains(spec.PolicyTypes, networkingv1.PolicyTypeEgress),
 	}
 }
 
@@ -72,7 +72,7 @@ func (in *Ingester) peer(to *snapshot.Peers, from *networkingv1.NetworkPolicyPee
 		if err != nil {
 			return err
 		}
-		to.Blocks = append(to.Blocks, block)
+		to.CIDRs = append(to.CIDRs, block)
 		return nil
 	}
 	if from.PodSelector == nil && from.NamespaceSelector == nil {
@@ -90,16 +90,16 @@ func (in *Ingester) peer(to *snapshot.Peers, from *networkingv1.NetworkPolicyPee
 	return nil
 }
 
-func ipBlock(b *networkingv1.IPBlock) (snapshot.Block, error) {
+func ipBlock(b *networkingv1.IPBlock) (snapshot.CIDR, error) {
 	prefix, err := parsePrefix(b.CIDR)
 	if err != nil {
-		return snapshot.Block{}, fmt.Errorf("ipBlock: %w", err)
+		return snapshot.CIDR{}, fmt.Errorf("ipBlock: %w", err)
 	}
-	block := snapshot.Block{Prefix: prefix}
+	block := snapshot.CIDR{Prefix: prefix}
 	for _, e := range b.Except {
 		except, err := parsePrefix(e)
 		if err != nil {
-			return snapshot.Block{}, fmt.Errorf("ipBlock.except: %w", err)
+			return snapshot.CIDR{}, fmt.Errorf("ipBlock.except: %w", err)
 		}
 		block.Except = append(block.Except, except)
 	}

@@ -20,10 +20,10 @@ func allowOf(t *testing.T, peers []networkingv1.NetworkPolicyPeer, ports []netwo
 	p := policyOf(networkingv1.NetworkPolicySpec{
 		Ingress: []networkingv1.NetworkPolicyIngressRule{{From: peers, Ports: ports}},
 	})
-	if p.Invalid != "" || len(p.Rules[snapshot.Inward]) != 1 {
-		t.Fatalf("invalid: %q, %d rules", p.Invalid, len(p.Rules[snapshot.Inward]))
+	if p.Invalid != "" || len(p.Rules[snapshot.DirectionIngress]) != 1 {
+		t.Fatalf("invalid: %q, %d rules", p.Invalid, len(p.Rules[snapshot.DirectionIngress]))
 	}
-	return p.Rules[snapshot.Inward][0]
+	return p.Rules[snapshot.DirectionIngress][0]
 }
 
 func TestNetworkPolicyPorts(t *testing.T) {
@@ -84,11 +84,11 @@ func TestNetworkPolicyPeers(t *testing.T) {
 		return peer{IPBlock: &networkingv1.IPBlock{CIDR: cidr, Except: except}}
 	}
 	wantBlock := func(cidr string, except ...string) snapshot.Peers {
-		b := snapshot.Block{Prefix: netip.MustParsePrefix(cidr)}
+		b := snapshot.CIDR{Prefix: netip.MustParsePrefix(cidr)}
 		for _, e := range except {
 			b.Except = append(b.Except, netip.MustParsePrefix(e))
 		}
-		return snapshot.Peers{Blocks: []snapshot.Block{b}}
+		return snapshot.Peers{CIDRs: []snapshot.CIDR{b}}
 	}
 	for _, c := range []struct {
 		name  string

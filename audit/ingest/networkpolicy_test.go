@@ -46,7 +46,7 @@ func TestNetworkPolicyWithEverything(t *testing.T) {
 		}),
 		Isolates: [2]bool{true, true},
 		Rules: [2][]snapshot.Rule{
-			snapshot.Inward: {{
+			snapshot.DirectionIngress: {{
 				Peers: snapshot.Peers{Pods: []snapshot.PodPeer{
 					{OwnNamespace: true, Pods: snapshot.Selector{{Key: "role", Op: snapshot.In, Values: []string{"client"}}}}, {},
 				}},
@@ -55,8 +55,8 @@ func TestNetworkPolicyWithEverything(t *testing.T) {
 				Peers: snapshot.Peers{Everyone: true},
 				Ports: snapshot.Ports{All: true},
 			}},
-			snapshot.Outward: {{
-				Peers: snapshot.Peers{Blocks: []snapshot.Block{{
+			snapshot.DirectionEgress: {{
+				Peers: snapshot.Peers{CIDRs: []snapshot.CIDR{{
 					Prefix: netip.MustParsePrefix("0.0.0.0/0"), Except: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 				}}},
 				Ports: snapshot.Ports{All: true},
@@ -70,7 +70,7 @@ func TestNetworkPolicyWithNothingButAName(t *testing.T) {
 		Meta: bareMeta("networking.k8s.io", "NetworkPolicy"),
 		Tier: snapshot.TierDefault, Order: snapshot.OrderNetworkPolicy,
 		Subject:  ownPods(nil),
-		Isolates: [2]bool{snapshot.Inward: true},
+		Isolates: [2]bool{snapshot.DirectionIngress: true},
 	}, policyOf(networkingv1.NetworkPolicySpec{}))
 }
 
@@ -91,7 +91,7 @@ func TestNetworkPolicyDirections(t *testing.T) {
 			name:     "without types but with egress rules it is of both",
 			spec:     networkingv1.NetworkPolicySpec{Egress: egress},
 			isolates: [2]bool{true, true},
-			allows:   [2][]snapshot.Rule{snapshot.Outward: everyone},
+			allows:   [2][]snapshot.Rule{snapshot.DirectionEgress: everyone},
 		}, {
 			name:     "without types an empty list of egress rules is as good as none",
 			spec:     networkingv1.NetworkPolicySpec{Egress: []networkingv1.NetworkPolicyEgressRule{}},
@@ -100,12 +100,12 @@ func TestNetworkPolicyDirections(t *testing.T) {
 			name:     "type Ingress alone isolates inward, and egress rules have no effect",
 			spec:     networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{in}, Ingress: ingress, Egress: egress},
 			isolates: [2]bool{true, false},
-			allows:   [2][]snapshot.Rule{snapshot.Inward: everyone},
+			allows:   [2][]snapshot.Rule{snapshot.DirectionIngress: everyone},
 		}, {
 			name:     "type Egress alone isolates outward, and ingress rules have no effect",
 			spec:     networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{out}, Ingress: ingress, Egress: egress},
 			isolates: [2]bool{false, true},
-			allows:   [2][]snapshot.Rule{snapshot.Outward: everyone},
+			allows:   [2][]snapshot.Rule{snapshot.DirectionEgress: everyone},
 		}, {
 			name:     "both types without rules deny both",
 			spec:     networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{out, in}},

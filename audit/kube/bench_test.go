@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/bench/estate"
+	"github.com/eventuallytrue/audit/e2e/bench/estate"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 

@@ -61,7 +61,7 @@ func (c *collection) take(o outcome) {
 		c.builder.Add(o.facts)
 	default:
 		// Where they are is not known, so they may be about any namespace.
-		facts := snapshot.Facts{Unmodelled: []snapshot.Unmodelled{{Kind: o.read.Kind}}}
+		facts := snapshot.Facts{Unsupported: []snapshot.Unsupported{{Kind: o.read.Kind}}}
 		c.builder.Add(facts, o.read)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -30,8 +30,8 @@ func TestLiveCustomKindsAreRead(t *testing.T) {
 			}
 			found++
 			// Not so if the empty lists in it had got lost on the way.
-			if want := [2]bool{true, false}; p.Isolates != want || len(p.Rules[snapshot.Inward]) > 0 {
-				t.Errorf("%s isolates %v and lets through %v, want %v and nothing", p.Ref(), p.Isolates, p.Rules[snapshot.Inward], want)
+			if want := [2]bool{true, false}; p.Isolates != want || len(p.Rules[snapshot.DirectionIngress]) > 0 {
+				t.Errorf("%s isolates %v and lets through %v, want %v and nothing", p.Ref(), p.Isolates, p.Rules[snapshot.DirectionIngress], want)
 			}
 		}
 		if found != worldSize {

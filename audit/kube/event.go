@@ -74,7 +74,7 @@ func note(n entry) string {
 	r := n.record
 	after := fmt.Sprintf(" (%s, finding %s)", r.Severity, r.ID)
 	text := n.before + r.Message
-	if r.State != audit.Resolved {
+	if r.State != audit.StateResolved {
 		text += " " + r.Remedy
 	}
 	return cutBytes(flat(text), maxNote-len(after)) + after

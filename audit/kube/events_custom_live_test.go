@@ -10,7 +10,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -39,7 +39,7 @@ spec: {routes: [{kind: Rule, match: "Host(`+"`shop.example.com`"+`)"}]}
 	} {
 		r := on(aRecord("shop.example.com"), snapshot.Ref{Group: row.group, Kind: "IngressRoute", Namespace: "default", Name: "web"})
 		r.Message = "seen in " + row.group
-		if diff := cmp.Diff(sent, events.Record(t.Context(), monday, became(audit.Opened, r))); diff != "" {
+		if diff := cmp.Diff(sent, events.Record(t.Context(), monday, became(audit.ReasonOpened, r))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", row.group, diff)
 		}
 		shown := describedEvents(must(c.Kubectl(t.Context(), "describe", "ingressroutes."+row.group, "web"))(t))

@@ -12,13 +12,13 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 var (
-	sent    = []audit.Delivery{{Sender: "events", Result: audit.Sent}}
+	sent    = []audit.Delivery{{Sender: "events", Result: audit.DeliverySent}}
 	nothing []audit.Delivery
 )
 
@@ -28,17 +28,17 @@ func TestLiveDescribeShowsWhatBecameOfAFinding(t *testing.T) {
 	events := eventRecorder(t, c, kube.EventOptions{Instance: "pod-1"}, eventRight)
 	r := on(aRecord("shop.example.com"), webOf("team-a"), webOf("team-b"))
 	resolved := r
-	resolved.State, resolved.ResolvedAt = audit.Resolved, monday.Add(time.Hour)
+	resolved.State, resolved.ResolvedAt = audit.StateResolved, monday.Add(time.Hour)
 	for _, step := range []struct {
 		why   audit.Reason
 		r     audit.Record
 		shown string
 	}{
-		{audit.Opened, r, "Warning  FindingOpened"},
-		{audit.Mended, resolved, "Normal   FindingResolved"},
-		{audit.Reopened, r, "Warning  FindingReopened"},
-		{audit.RuleRetired, resolved, "Normal   FindingRuleRetired"},
-		{audit.WasExcepted, resolved, "Normal   FindingExcepted"},
+		{audit.ReasonOpened, r, "Warning  FindingOpened"},
+		{audit.ReasonResolved, resolved, "Normal   FindingResolved"},
+		{audit.ReasonReopened, r, "Warning  FindingReopened"},
+		{audit.ReasonRuleRetired, resolved, "Normal   FindingRuleRetired"},
+		{audit.ReasonExcepted, resolved, "Normal   FindingExcepted"},
 	} {
 		before := len(recordedEvents(t, c))
 		// The second time is a repetition and adds nothing.
@@ -85,12 +85,12 @@ func TestLiveEachTransitionHasItsOwnEvents(t *testing.T) {
 		at        time.Time
 		published *audit.Published
 	}{
-		{"opened", monday, became(audit.Opened, r)},
+		{"opened", monday, became(audit.ReasonOpened, r)},
 		{"changed", monday, changed(t, r, rules.Low)},
 		{"changed to the same once more later", monday.Add(time.Hour), changed(t, r, rules.Low)},
-		{"reopened", monday, became(audit.Reopened, r)},
-		{"reopened in another life", monday, became(audit.Reopened, again)},
-		{"opened after the old one was deleted", monday.Add(48 * time.Hour), became(audit.Opened, r)},
+		{"reopened", monday, became(audit.ReasonReopened, r)},
+		{"reopened in another life", monday, became(audit.ReasonReopened, again)},
+		{"opened after the old one was deleted", monday.Add(48 * time.Hour), became(audit.ReasonOpened, r)},
 	} {
 		events.Record(t.Context(), step.at, step.published)
 		if n := len(recordedEvents(t, c)); n != i+1 {
@@ -98,13 +98,13 @@ func TestLiveEachTransitionHasItsOwnEvents(t *testing.T) {
 		}
 	}
 	for name, quiet := range map[string]*audit.Published{
-		"confirmed":      became(audit.Confirmed, r),
-		"carried over":   became(audit.CarriedOver, r),
-		"pending":        became(audit.Waiting, r),
+		"confirmed":      became(audit.ReasonConfirmed, r),
+		"carried over":   became(audit.ReasonCarriedOver, r),
+		"pending":        became(audit.ReasonPending, r),
 		"other words":    changed(t, r, r.Severity),
-		"not stored":     unwritten(became(audit.Opened, r)),
+		"not stored":     unwritten(became(audit.ReasonOpened, r)),
 		"a quiet sweep":  {},
-		"was never open": became(audit.Gone, r),
+		"was never open": became(audit.ReasonGone, r),
 	} {
 		if diff := cmp.Diff(nothing, events.Record(t.Context(), monday.Add(time.Minute), quiet)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -120,9 +120,9 @@ func changed(t *testing.T, r audit.Record, severity rules.Severity) *audit.Publi
 	t.Helper()
 	f := r.Finding
 	f.Message, f.Severity = "it reads otherwise", severity
-	ev := &audit.Evaluation{Rules: []audit.Outcome{{Rule: f.Rule, Status: audit.Ran}}, Findings: []audit.Finding{f}}
-	all := audit.Reconciliation{Now: monday}.Reconcile([]audit.Record{r}, ev)
-	if len(all) != 1 || all[0].Why != audit.Changed {
+	ev := &audit.Evaluation{Rules: []audit.Outcome{{Rule: f.Rule, Status: audit.RuleRan}}, Findings: []audit.Finding{f}}
+	all := audit.Reconciler{Now: monday}.Reconcile([]audit.Record{r}, ev)
+	if len(all) != 1 || all[0].Why != audit.ReasonChanged {
 		t.Fatalf("it did not change: %+v", all)
 	}
 	return &audit.Published{Transitions: all}
@@ -161,7 +161,7 @@ func TestLiveEventsGoWhereTheObjectIs(t *testing.T) {
 		snapshot.Ref{Group: "example.com", Kind: "Unserved", Namespace: "team-a", Name: "web"},
 		snapshot.Ref{Group: "networking.k8s.io", Kind: "Ingress", Name: "web"}, // of no namespace
 	)
-	if diff := cmp.Diff(sent, events.Record(t.Context(), monday, became(audit.Opened, r))); diff != "" {
+	if diff := cmp.Diff(sent, events.Record(t.Context(), monday, became(audit.ReasonOpened, r))); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	want := map[string]int{

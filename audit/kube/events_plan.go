@@ -20,17 +20,17 @@ type wording struct {
 // tell returns how Events tell of a transition, and whether they do.
 func tell(why audit.Reason) (wording, bool) {
 	switch why {
-	case audit.Opened:
+	case audit.ReasonOpened:
 		return wording{corev1.EventTypeWarning, "FindingOpened", ""}, true
-	case audit.Reopened:
+	case audit.ReasonReopened:
 		return wording{corev1.EventTypeWarning, "FindingReopened", ""}, true
-	case audit.Changed:
+	case audit.ReasonChanged:
 		return wording{corev1.EventTypeWarning, "FindingChanged", ""}, true
-	case audit.Mended:
+	case audit.ReasonResolved:
 		return wording{corev1.EventTypeNormal, "FindingResolved", "No longer so: "}, true
-	case audit.RuleRetired:
+	case audit.ReasonRuleRetired:
 		return wording{corev1.EventTypeNormal, "FindingRuleRetired", "No longer asked for: "}, true
-	case audit.WasExcepted:
+	case audit.ReasonExcepted:
 		return wording{corev1.EventTypeNormal, "FindingExcepted", "Excepted by the config: "}, true
 	}
 	return wording{}, false
@@ -59,7 +59,7 @@ func (e *Events) plan(published *audit.Published) plan {
 	for i := range published.Transitions {
 		t := &published.Transitions[i]
 		how, ok := tell(t.Why)
-		if !ok || t.Unwritten || t.Why == audit.Changed && !t.Matters() {
+		if !ok || t.Unwritten || t.Why == audit.ReasonChanged && !t.Matters() {
 			continue
 		}
 		p.left += t.Record.MoreObjects

@@ -16,7 +16,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -30,11 +30,11 @@ func TestLiveRefusedEventsAreCountedAndTheOthersRecorded(t *testing.T) {
 	awaitRight(t, c, "create", "events.events.k8s.io", "team-b")
 	r := on(aRecord("shop.example.com"), webOf("team-a"), webOf("team-b"), webOf("team-c"))
 	want := []audit.Delivery{
-		{Sender: "events", Result: audit.Refused, Reason: `2 of 3 Events, such as that on Ingress team-a/web: ` +
+		{Sender: "events", Result: audit.DeliveryRefused, Reason: `2 of 3 Events, such as that on Ingress team-a/web: ` +
 			`User "guest" cannot create resource "events" in API group "events.k8s.io" in the namespace "team-a"`},
 		sent[0],
 	}
-	if diff := cmp.Diff(want, events.Record(t.Context(), monday, became(audit.Opened, r))); diff != "" {
+	if diff := cmp.Diff(want, events.Record(t.Context(), monday, became(audit.ReasonOpened, r))); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]int{"team-b: Ingress team-b/web": 1}, countByObject(recordedEvents(t, c))); diff != "" {
@@ -49,8 +49,8 @@ func TestLiveObjectsThatMayNotBeLookedForAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := newEvents(t, c.Config(kubetest.Guest), kube.EventOptions{})
-	got := events.Record(t.Context(), monday, became(audit.Opened, on(aRecord("shop.example.com"), webOf("team-a"))))
-	if len(got) != 1 || got[0].Result != audit.Refused || !strings.Contains(got[0].Reason, "cannot list resource") {
+	got := events.Record(t.Context(), monday, became(audit.ReasonOpened, on(aRecord("shop.example.com"), webOf("team-a"))))
+	if len(got) != 1 || got[0].Result != audit.DeliveryRefused || !strings.Contains(got[0].Reason, "cannot list resource") {
 		t.Errorf("deliveries: %+v", got)
 	}
 }
@@ -71,23 +71,23 @@ func TestLiveEventsAreRecordedAgainUnlessTheAnswerSaysNo(t *testing.T) {
 		answer kubetest.Answer
 		want   audit.DeliveryResult
 	}{
-		{"the third try to store it succeeds", storing, 2, unavailable, audit.Sent},
-		{"it is stored and the answer breaks off", storing, 1, kubetest.Cut(1), audit.Sent},
-		{"it cannot be stored", storing, 1000, unavailable, audit.Failed},
-		{"it is not wanted", storing, 1, invalid, audit.Refused},
-		{"its object cannot be looked for", looking, 1000, unavailable, audit.Failed},
-		{"what is served is not told", asking, 1000, unavailable, audit.Failed},
+		{"the third try to store it succeeds", storing, 2, unavailable, audit.DeliverySent},
+		{"it is stored and the answer breaks off", storing, 1, kubetest.Cut(1), audit.DeliverySent},
+		{"it cannot be stored", storing, 1000, unavailable, audit.DeliveryFailed},
+		{"it is not wanted", storing, 1, invalid, audit.DeliveryRefused},
+		{"its object cannot be looked for", looking, 1000, unavailable, audit.DeliveryFailed},
+		{"what is served is not told", asking, 1000, unavailable, audit.DeliveryFailed},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			proxy := c.StartProxy(t, kubetest.First(row.fails, func(r *http.Request) bool {
 				return strings.HasSuffix(r.URL.Path, row.of)
 			}, row.answer))
 			must(c.Kubectl(t.Context(), "delete", "events", "-A", "--all"))(t)
-			got := newEvents(t, proxy.Config(kubetest.Admin), kube.EventOptions{}).Record(t.Context(), monday, became(audit.Opened, r))
+			got := newEvents(t, proxy.Config(kubetest.Admin), kube.EventOptions{}).Record(t.Context(), monday, became(audit.ReasonOpened, r))
 			if len(got) != 1 || got[0].Result != row.want {
 				t.Errorf("deliveries: %+v, want %s", got, row.want)
 			}
-			if n := len(recordedEvents(t, c)); (n == 1) != (row.want == audit.Sent) {
+			if n := len(recordedEvents(t, c)); (n == 1) != (row.want == audit.DeliverySent) {
 				t.Errorf("%d Events, and the result is %s", n, row.want)
 			}
 		})
@@ -103,7 +103,7 @@ func TestLiveManyRecordersMakeEachEventOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 10 {
 		wait.Go(func() {
-			if diff := cmp.Diff(sent, events.Record(t.Context(), monday, became(audit.Opened, r))); diff != "" {
+			if diff := cmp.Diff(sent, events.Record(t.Context(), monday, became(audit.ReasonOpened, r))); diff != "" {
 				t.Errorf("deliveries (-want +got):\n%s", diff)
 			}
 		})
@@ -136,8 +136,8 @@ func TestLiveTooManyEventsAreLeftOutAndCounted(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			must(c.Kubectl(t.Context(), "delete", "events", "-A", "--all"))(t)
-			got := newEvents(t, c.Config(kubetest.Admin), row.opts).Record(t.Context(), monday, became(audit.Opened, large, small))
-			if diff := cmp.Diff([]audit.Delivery{{Sender: "events", Result: audit.Sent, Reason: row.want}}, got); diff != "" {
+			got := newEvents(t, c.Config(kubetest.Admin), row.opts).Record(t.Context(), monday, became(audit.ReasonOpened, large, small))
+			if diff := cmp.Diff([]audit.Delivery{{Sender: "events", Result: audit.DeliverySent, Reason: row.want}}, got); diff != "" {
 				t.Errorf("deliveries (-want +got):\n%s", diff)
 			}
 			told := map[string]bool{}
@@ -165,7 +165,7 @@ func TestLiveHostileTextsAreTakenAndPrint(t *testing.T) {
 		records = append(records, rec)
 	}
 	events := newEvents(t, c.Config(kubetest.Admin), kube.EventOptions{Instance: "host\n\x1b[2J" + strings.Repeat("é", 200)})
-	if diff := cmp.Diff(sent, events.Record(t.Context(), monday, became(audit.Opened, records...))); diff != "" {
+	if diff := cmp.Diff(sent, events.Record(t.Context(), monday, became(audit.ReasonOpened, records...))); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	list := recordedEvents(t, c)

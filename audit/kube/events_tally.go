@@ -34,11 +34,11 @@ func (p *plan) deliveries(results []recorded) []audit.Delivery {
 		switch {
 		case r.gone:
 		case r.err == nil:
-			n[audit.Sent]++
+			n[audit.DeliverySent]++
 		default:
-			result := audit.Failed
+			result := audit.DeliveryFailed
 			if refusedForGood(r.err) {
-				result = audit.Refused
+				result = audit.DeliveryRefused
 			}
 			if n[result]++; n[result] == 1 {
 				example[result] = oneLine(fmt.Sprintf("on %s: %s", p.entries[i].ref, reason(r.err)))
@@ -46,12 +46,12 @@ func (p *plan) deliveries(results []recorded) []audit.Delivery {
 		}
 	}
 	var out []audit.Delivery
-	for _, result := range []audit.DeliveryResult{audit.Failed, audit.Refused, audit.Sent} {
+	for _, result := range []audit.DeliveryResult{audit.DeliveryFailed, audit.DeliveryRefused, audit.DeliverySent} {
 		d := audit.Delivery{Sender: eventSender, Result: result}
 		switch {
 		case n[result] == 0:
 			continue
-		case result != audit.Sent:
+		case result != audit.DeliverySent:
 			d.Reason = fmt.Sprintf("%d of %d Events, such as that %s", n[result], len(results), example[result])
 		case p.left > 0:
 			d.Reason = fmt.Sprintf("%d objects too many were left out", p.left)

@@ -19,9 +19,9 @@ func TestEventsThatAreCutShortSayWhy(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	r := on(aRecord("shop.example.com"), webOf("team-a"), webOf("team-b"))
-	got := newEvents(t, cfg, kube.EventOptions{}).Record(ctx, monday, became(audit.Opened, r))
+	got := newEvents(t, cfg, kube.EventOptions{}).Record(ctx, monday, became(audit.ReasonOpened, r))
 	want := []audit.Delivery{{
-		Sender: "events", Result: audit.Failed, Reason: "2 of 2 Events, such as that on Ingress team-a/web: ask what the server serves: told to end",
+		Sender: "events", Result: audit.DeliveryFailed, Reason: "2 of 2 Events, such as that on Ingress team-a/web: ask what the server serves: told to end",
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
@@ -30,7 +30,7 @@ func TestEventsThatAreCutShortSayWhy(t *testing.T) {
 
 func TestQuietSweepAsksForNothing(t *testing.T) {
 	cfg := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("it asks for %s", r.URL) }))
-	published := became(audit.Confirmed, on(aRecord("shop.example.com"), webOf("team-a")))
+	published := became(audit.ReasonConfirmed, on(aRecord("shop.example.com"), webOf("team-a")))
 	if got := newEvents(t, cfg, kube.EventOptions{}).Record(t.Context(), monday, published); got != nil {
 		t.Errorf("deliveries: %+v", got)
 	}

@@ -29,22 +29,22 @@ func newFinding(r audit.Record) *v1alpha1.Finding {
 // newStatus makes the status of a custom resource of a record that fits.
 func newStatus(r audit.Record) *v1alpha1.FindingStatus {
 	s := &v1alpha1.FindingStatus{
-		State:       v1alpha1.State(r.State),
-		Reason:      string(r.Reason),
-		Verdict:     r.Verdict,
-		Title:       readable(r.Subject.String()),
-		OwnerList:   readable(strings.Join(r.Owners, ", ")),
-		Message:     r.Message,
-		Cause:       r.Cause,
-		Remedy:      r.Remedy,
-		MoreObjects: int32(r.MoreObjects),
-		Sweeps:      int32(r.Sweeps),
-		FirstSeen:   newTime(r.FirstSeen),
-		OpenedAt:    newTime(r.OpenedAt),
-		ResolvedAt:  newTime(r.ResolvedAt),
-		Reopened:    int32(r.Reopened),
-		Storm:       r.Storm,
-		Told:        newTold(r.Told),
+		State:         v1alpha1.State(r.State),
+		Reason:        string(r.Reason),
+		Verdict:       r.Verdict,
+		Title:         readable(r.Subject.String()),
+		OwnerList:     readable(strings.Join(r.Owners, ", ")),
+		Message:       r.Message,
+		Cause:         r.Cause,
+		Remedy:        r.Remedy,
+		MoreObjects:   int32(r.MoreObjects),
+		Sweeps:        int32(r.Sweeps),
+		FirstSeen:     newTime(r.FirstSeen),
+		OpenedAt:      newTime(r.OpenedAt),
+		ResolvedAt:    newTime(r.ResolvedAt),
+		Reopened:      int32(r.Reopened),
+		Storm:         r.Storm,
+		Notifications: newTold(r.Notifications),
 	}
 	if r.Severity != 0 {
 		s.Severity = r.Severity.String()

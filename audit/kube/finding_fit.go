@@ -25,7 +25,7 @@ func Fit(r audit.Record) audit.Record {
 	r.Reason = audit.Reason(cut(string(r.Reason), v1alpha1.MaxWord))
 	r.Sweeps, r.Reopened = count(r.Sweeps), count(r.Reopened)
 	r.OpenedAt, r.ResolvedAt = seconds(r.OpenedAt), seconds(r.ResolvedAt)
-	r.Told = fitTold(r.Told)
+	r.Notifications = fitTold(r.Notifications)
 	return r
 }
 

@@ -88,7 +88,7 @@ func sameAlone(t *testing.T, among, alone *v1alpha1.Finding, err error) {
 func TestReadKnown(t *testing.T) {
 	record := Fit(audit.Record{Finding: audit.Finding{
 		ID: rules.ID("one-owner-per-host", rules.Subject{Kind: "Host", Name: "a"}), Rule: "one-owner-per-host",
-		Subject: rules.Subject{Kind: "Host", Name: "a"}, State: audit.Open,
+		Subject: rules.Subject{Kind: "Host", Name: "a"}, State: audit.StateOpen,
 	}})
 	f := newFinding(record)
 	f.Status = newStatus(record)
@@ -148,17 +148,17 @@ func rewritten(t *testing.T, r audit.Record) audit.Record {
 // again, in one that does not, and in one whose rule did not run.
 func reconciled(t *testing.T, r audit.Record) {
 	t.Helper()
-	sweep := audit.Reconciliation{
-		Now:  time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
-		Hold: func(string) audit.Hold { return audit.Hold{} },
-		Keep: time.Hour,
-		Tell: func(string, string) []string { return []string{"slack"} },
+	sweep := audit.Reconciler{
+		Now:     time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+		Hold:    func(string) audit.Hold { return audit.Hold{} },
+		Keep:    time.Hour,
+		Senders: func(string, string) []string { return []string{"slack"} },
 	}
-	ran := []audit.Outcome{{Rule: r.Rule, Status: audit.Ran}}
+	ran := []audit.Outcome{{Rule: r.Rule, Status: audit.RuleRan}}
 	for why, ev := range map[string]*audit.Evaluation{
 		"found again": {Rules: ran, Findings: []audit.Finding{r.Finding}},
 		"gone":        {Rules: ran},
-		"not judged":  {Rules: []audit.Outcome{{Rule: r.Rule, Status: audit.Skipped}}},
+		"not judged":  {Rules: []audit.Outcome{{Rule: r.Rule, Status: audit.RuleSkipped}}},
 	} {
 		out := sweep.Reconcile([]audit.Record{r}, ev)
 		if len(out) != 1 || out[0].Record.ID != r.ID || out[0].New {

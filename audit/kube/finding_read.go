@@ -126,7 +126,7 @@ func newRecord(f *v1alpha1.Finding) audit.Record {
 	r.MoreObjects = int(s.MoreObjects)
 	r.FirstSeen, r.OpenedAt, r.ResolvedAt = readTime(s.FirstSeen), readTime(s.OpenedAt), readTime(s.ResolvedAt)
 	r.Sweeps, r.Reopened, r.Storm = int(s.Sweeps), int(s.Reopened), s.Storm
-	r.Told = readTold(s.Told)
+	r.Notifications = readTold(s.Notifications)
 	return r
 }
 

@@ -8,20 +8,20 @@ import (
 )
 
 // MaxTold is of how many owners and senders a finding keeps what they were told.
-const MaxTold = v1alpha1.MaxTold
+const MaxNotifications = v1alpha1.MaxNotifications
 
 // fitTold returns what a finding holds of what owners were told. Those beyond the
 // limit are lost and would be told again: Reconciliation.MaxTold sees to it that
 // there are none.
-func fitTold(told []audit.Told) []audit.Told {
-	var out []audit.Told
-	for _, m := range told[:min(len(told), v1alpha1.MaxTold)] {
+func fitTold(told []audit.Notification) []audit.Notification {
+	var out []audit.Notification
+	for _, m := range told[:min(len(told), v1alpha1.MaxNotifications)] {
 		m.Sender, m.Owner = printable(m.Sender, v1alpha1.MaxWord), cut(m.Owner, v1alpha1.MaxName)
-		m.Taken.By = printable(m.Taken.By, v1alpha1.MaxName)
-		m.Place.Channel = printable(m.Place.Channel, v1alpha1.MaxWord)
-		m.Place.Message = printable(m.Place.Message, v1alpha1.MaxWord)
+		m.Claim.By = printable(m.Claim.By, v1alpha1.MaxName)
+		m.Message.Channel = printable(m.Message.Channel, v1alpha1.MaxWord)
+		m.Message.Message = printable(m.Message.Message, v1alpha1.MaxWord)
 		m.Error = printable(m.Error, v1alpha1.MaxError)
-		m.At, m.Taken.At = seconds(m.At), seconds(m.Taken.At)
+		m.At, m.Claim.At = seconds(m.At), seconds(m.Claim.At)
 		out = append(out, m)
 	}
 	return out
@@ -39,27 +39,27 @@ func printable(text string, letters int) string {
 	return text[:min(len(text), letters)]
 }
 
-func newTold(told []audit.Told) []v1alpha1.Told {
-	var out []v1alpha1.Told
+func newTold(told []audit.Notification) []v1alpha1.Notification {
+	var out []v1alpha1.Notification
 	for _, m := range told {
-		out = append(out, v1alpha1.Told{
-			Sender: m.Sender, Owner: v1alpha1.Owner(m.Owner), Due: v1alpha1.Event(m.Due),
-			TakenBy: m.Taken.By, TakenAt: newTime(m.Taken.At), TakenLeased: m.Taken.Leased,
+		out = append(out, v1alpha1.Notification{
+			Sender: m.Sender, Owner: v1alpha1.Owner(m.Owner), Pending: v1alpha1.Event(m.Pending),
+			ClaimedBy: m.Claim.By, ClaimedAt: newTime(m.Claim.At), ClaimedWithLease: m.Claim.Leased,
 			Last: v1alpha1.Event(m.Last), At: newTime(m.At),
-			Channel: m.Place.Channel, Message: m.Place.Message, Error: m.Error,
+			Channel: m.Message.Channel, Message: m.Message.Message, Error: m.Error,
 		})
 	}
 	return out
 }
 
-func readTold(told []v1alpha1.Told) []audit.Told {
-	var out []audit.Told
+func readTold(told []v1alpha1.Notification) []audit.Notification {
+	var out []audit.Notification
 	for _, m := range told {
-		out = append(out, audit.Told{
-			Sender: m.Sender, Owner: string(m.Owner), Due: audit.Event(m.Due),
-			Taken: audit.Taken{By: m.TakenBy, At: readTime(m.TakenAt), Leased: m.TakenLeased},
+		out = append(out, audit.Notification{
+			Sender: m.Sender, Owner: string(m.Owner), Pending: audit.Event(m.Pending),
+			Claim: audit.Claim{By: m.ClaimedBy, At: readTime(m.ClaimedAt), Leased: m.ClaimedWithLease},
 			Last:  audit.Event(m.Last), At: readTime(m.At),
-			Place: audit.Place{Channel: m.Channel, Message: m.Message}, Error: m.Error,
+			Message: audit.MessageRef{Channel: m.Channel, Message: m.Message}, Error: m.Error,
 		})
 	}
 	return out

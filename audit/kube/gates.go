@@ -13,7 +13,9 @@ func openWebhooks(s *Source, in *ingest.Ingester) list {
 	type object = admissionv1.ValidatingWebhookConfiguration
 	return typed[object, *object]{
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingWebhooks,
-		facts: sink[object]{add: func(f *snapshot.Facts, o *object) { f.Gates = append(f.Gates, in.Webhooks(o)...) }},
+		facts: sink[object]{add: func(f *snapshot.Facts, o *object) {
+			f.AdmissionControls = append(f.AdmissionControls, in.Webhooks(o)...)
+		}},
 	}.list()
 }
 
@@ -21,7 +23,7 @@ func openAdmissionPolicies(s *Source, in *ingest.Ingester) list {
 	type object = admissionv1.ValidatingAdmissionPolicy
 	return typed[object, *object]{
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingPolicies,
-		facts: one(in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.Gate { return &f.Gates }),
+		facts: one(in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.AdmissionControl { return &f.AdmissionControls }),
 	}.list()
 }
 
@@ -29,6 +31,6 @@ func openAdmissionBindings(s *Source, in *ingest.Ingester) list {
 	type object = admissionv1.ValidatingAdmissionPolicyBinding
 	return typed[object, *object]{
 		client: s.client.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingBindings,
-		facts: one(in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.GateBinding { return &f.GateBindings }),
+		facts: one(in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.AdmissionBinding { return &f.AdmissionBindings }),
 	}.list()
 }

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
 var control = &kubetest.Shared{}

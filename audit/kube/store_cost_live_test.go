@@ -11,7 +11,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
 // counter counts requests.
@@ -61,7 +61,7 @@ func TestLiveStoreIsSparingOfRequests(t *testing.T) {
 	st.Message = "another"
 	st = must(store.Update(t.Context(), st))(t)
 	want("an update that leaves the labels", 1)
-	st.State, st.ResolvedAt = audit.Resolved, monday
+	st.State, st.ResolvedAt = audit.StateResolved, monday
 	st = must(store.Update(t.Context(), st))(t)
 	want("an update that changes labels", 3)
 	st = must(store.Get(t.Context(), st.ID))(t)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
 // ended makes a store for one who is ended when it writes a status.
@@ -55,7 +55,7 @@ func testBare(t *testing.T, c *kubetest.Cluster, store *kube.Store) {
 func testTornLabels(t *testing.T, c *kubetest.Cluster, store *kube.Store) {
 	st := must(store.Create(t.Context(), aRecord("a.example.com")))(t)
 	next := st
-	next.State, next.Reason, next.ResolvedAt = audit.Resolved, audit.Mended, monday.Add(time.Hour)
+	next.State, next.Reason, next.ResolvedAt = audit.StateResolved, audit.ReasonResolved, monday.Add(time.Hour)
 	if _, err := ended(t, c).Update(t.Context(), next); err == nil {
 		t.Fatal("the status was written")
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -71,13 +71,13 @@ func aRecord(host string) audit.Record {
 			ID: rules.ID("one-owner-per-host", s), Rule: "one-owner-per-host", Severity: rules.High, Subject: s,
 			Verdict: "contested", Owners: []string{"team-a", "team-b"},
 			Message: host + " is claimed twice", Cause: "both were created in one second", Remedy: "agree",
-			State: audit.Open, FirstSeen: monday,
+			State: audit.StateOpen, FirstSeen: monday,
 			Objects: []rules.Object{{
 				Ref:   snapshot.Ref{Group: "networking.k8s.io", Kind: "Ingress", Namespace: "team-a", Name: "web"},
 				Owner: "team-a", Created: monday.Add(-time.Hour), Reason: "rule", Detail: "/",
 			}},
 		},
-		Reason: audit.Opened, OpenedAt: monday,
+		Reason: audit.ReasonOpened, OpenedAt: monday,
 	}
 }
 

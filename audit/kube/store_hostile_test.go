@@ -13,7 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -51,7 +51,7 @@ func hostileFinding(r *rand.Rand) audit.Finding {
 	f := audit.Finding{
 		ID: rules.ID(hostileRule, s), Rule: hostileRule, Severity: rules.Severity(r.IntN(5)), Subject: s,
 		Verdict: text(r, 63), Message: text(r, 8192), Cause: text(r, 8192), Remedy: text(r, 8192),
-		State: audit.Open, FirstSeen: moment(r),
+		State: audit.StateOpen, FirstSeen: moment(r),
 	}
 	for range []int{0, 1, 2, 99, 100, 101}[r.IntN(6)] {
 		f.Owners = append(f.Owners, text(r, 253))
@@ -94,18 +94,18 @@ func TestFitCountsObjectsThatItCuts(t *testing.T) {
 func TestLiveHostileFindingsAreWrittenOnce(t *testing.T) {
 	store := newStore(t, findingsCluster(t).Config(kubetest.Admin), kube.StoreOptions{PageSize: 7})
 	r := rand.New(rand.NewPCG(3, 4))
-	there := &audit.Evaluation{Rules: []audit.Outcome{{Rule: hostileRule, Status: audit.Ran}}}
+	there := &audit.Evaluation{Rules: []audit.Outcome{{Rule: hostileRule, Status: audit.RuleRan}}}
 	for range 12 {
 		there.Findings = append(there.Findings, kube.FitFinding(hostileFinding(r)))
 	}
 	gone := &audit.Evaluation{Rules: there.Rules}
-	sweep := audit.Reconciliation{
+	sweep := audit.Reconciler{
 		Now: monday.Add(123456789), Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: 30 * 24 * time.Hour,
 	}
 	for i, step := range []struct {
 		ev   *audit.Evaluation
 		want audit.Reason
-	}{{there, audit.Opened}, {there, audit.Confirmed}, {gone, audit.Mended}, {gone, audit.Kept}, {there, audit.Reopened}, {there, audit.Confirmed}} {
+	}{{there, audit.ReasonOpened}, {there, audit.ReasonConfirmed}, {gone, audit.ReasonResolved}, {gone, audit.ReasonKept}, {there, audit.ReasonReopened}, {there, audit.ReasonConfirmed}} {
 		sweep.Now = sweep.Now.Add(10 * time.Minute)
 		writes := publish(t, store, sweep, step.ev, step.want)
 		if want := len(there.Findings) * (1 - i%2); writes != want {
@@ -116,7 +116,7 @@ func TestLiveHostileFindingsAreWrittenOnce(t *testing.T) {
 
 // publish brings the store in line with an evaluation, and returns how many findings
 // it wrote.
-func publish(t *testing.T, store *kube.Store, sweep audit.Reconciliation, ev *audit.Evaluation, want audit.Reason) int {
+func publish(t *testing.T, store *kube.Store, sweep audit.Reconciler, ev *audit.Evaluation, want audit.Reason) int {
 	t.Helper()
 	stored, newer, err := store.Load(t.Context())
 	if err != nil || len(newer) > 0 {
@@ -166,6 +166,6 @@ func TestLiveLongestFindingCanBeStored(t *testing.T) {
 	}
 	st := must(store.Create(t.Context(), r))(t)
 	sameRecord(t, kube.Fit(r), st.Record)
-	st.State = audit.Resolved
+	st.State = audit.StateResolved
 	must(store.Update(t.Context(), st))(t)
 }

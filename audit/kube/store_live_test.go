@@ -12,7 +12,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
 func TestLiveStore(t *testing.T) {
@@ -48,7 +48,7 @@ func testLife(t *testing.T, c *kubetest.Cluster, store *kube.Store) {
 	if got := printed(t, c, "-l", "owner.eventuallytrue.dev/team-b=true,rule=one-owner-per-host,state=Open"); !strings.Contains(got, r.ID) {
 		t.Errorf("it cannot be selected by labels: %s", got)
 	}
-	st.State, st.Reason, st.ResolvedAt, st.Owners = audit.Resolved, audit.Mended, monday.Add(time.Hour), []string{"team-a"}
+	st.State, st.Reason, st.ResolvedAt, st.Owners = audit.StateResolved, audit.ReasonResolved, monday.Add(time.Hour), []string{"team-a"}
 	want := st.Record
 	st = must(store.Update(t.Context(), st))(t)
 	sameRecord(t, want, st.Record)
@@ -101,7 +101,7 @@ func testLostUpdate(t *testing.T, _ *kubetest.Cluster, store *kube.Store) {
 	theirs = must(store.Update(t.Context(), theirs))(t)
 	sameLabels, otherLabels := st, st
 	sameLabels.Message = "ours"
-	otherLabels.State = audit.Resolved
+	otherLabels.State = audit.StateResolved
 	for _, ours := range []audit.Stored{sameLabels, otherLabels} {
 		if _, err := store.Update(t.Context(), ours); !errors.Is(err, audit.ErrConflict) {
 			t.Errorf("update an older version: %v", err)

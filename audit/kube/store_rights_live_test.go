@@ -15,7 +15,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
 // right is one thing that an account may do in its own namespace.
@@ -80,7 +80,7 @@ func useStore(ctx context.Context, store *kube.Store, r audit.Record) error {
 	if err != nil {
 		return err
 	}
-	st.State, st.ResolvedAt = audit.Resolved, monday
+	st.State, st.ResolvedAt = audit.StateResolved, monday
 	if st, err = store.Update(ctx, st); err != nil {
 		return err
 	}

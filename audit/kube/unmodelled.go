@@ -18,7 +18,7 @@ func (s *Source) readUnmodelled(ctx context.Context, k servedKind) outcome {
 		if err := json.Unmarshal(item, &o); err != nil {
 			return fmt.Errorf("decode metadata: %w", err)
 		}
-		f.Unmodelled = append(f.Unmodelled, snapshot.Unmodelled{Kind: k.kind, Namespace: o.Namespace})
+		f.Unsupported = append(f.Unsupported, snapshot.Unsupported{Kind: k.kind, Namespace: o.Namespace})
 		return nil
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -22,9 +22,9 @@ const (
 // engines are kinds of policies, so that others are looked for as well.
 var engines = []snapshot.Kind{snapshot.CiliumNetworkPolicies}
 
-func unmodelled(s *snapshot.Snapshot) []snapshot.Unmodelled {
-	var out []snapshot.Unmodelled
-	for u := range s.View(snapshot.PolicyKinds()...).Unmodelled() {
+func unmodelled(s *snapshot.Snapshot) []snapshot.Unsupported {
+	var out []snapshot.Unsupported
+	for u := range s.View(snapshot.PolicyKinds()...).Unsupported() {
 		out = append(out, *u)
 	}
 	return out
@@ -36,23 +36,23 @@ func TestPoliciesThatNothingUnderstandsAreFound(t *testing.T) {
 		kinds  []snapshot.Kind
 		serves string
 		items  string
-		want   []snapshot.Unmodelled
+		want   []snapshot.Unsupported
 		more   []snapshot.Read
 	}{
 		"where they are": {
 			engines, antreaServed,
 			`{"metadata":{"name":"a","namespace":"shop"}},{"metadata":{"name":"b","namespace":"shop"}},
 				{"metadata":{"name":"a","namespace":"bank"}}`,
-			[]snapshot.Unmodelled{{Kind: antreaPolicies, Namespace: "bank"}, {Kind: antreaPolicies, Namespace: "shop"}},
+			[]snapshot.Unsupported{{Kind: antreaPolicies, Namespace: "bank"}, {Kind: antreaPolicies, Namespace: "shop"}},
 			nil,
 		},
 		"nowhere, if there are none": {engines, antreaServed, "", nil, nil},
 		"anywhere, if they are in no namespace": {
-			engines, antreaServed + " cluster", `{"metadata":{"name":"a"}}`, []snapshot.Unmodelled{{Kind: antreaPolicies}}, nil,
+			engines, antreaServed + " cluster", `{"metadata":{"name":"a"}}`, []snapshot.Unsupported{{Kind: antreaPolicies}}, nil,
 		},
 		"anywhere, if they cannot be listed": {
 			engines, antreaServed, "403",
-			[]snapshot.Unmodelled{{Kind: antreaPolicies}},
+			[]snapshot.Unsupported{{Kind: antreaPolicies}},
 			[]snapshot.Read{{Kind: antreaPolicies, Version: "v1beta1", Status: snapshot.Forbidden, Err: "no"}},
 		},
 		"not at all, if nobody asks for policies": {routes, antreaServed, "403", nil, nil},
@@ -90,7 +90,7 @@ func TestPoliciesThatNothingUnderstandsAreReadInPages(t *testing.T) {
 	if diff := cmp.Diff(want, s.Reads()); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]snapshot.Unmodelled{{Kind: antreaPolicies}}, unmodelled(s)); diff != "" {
+	if diff := cmp.Diff([]snapshot.Unsupported{{Kind: antreaPolicies}}, unmodelled(s)); diff != "" {
 		t.Errorf("unmodelled (-want +got):\n%s", diff)
 	}
 }

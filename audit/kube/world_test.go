@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // worldKinds are all kinds that the source can read with typed clients.
-var worldKinds = slices.Concat(snapshot.WorkloadKinds(), snapshot.GateKinds(), []snapshot.Kind{
+var worldKinds = slices.Concat(snapshot.WorkloadKinds(), snapshot.AdmissionKinds(), []snapshot.Kind{
 	snapshot.Namespaces, snapshot.Pods, snapshot.Ingresses, snapshot.IngressClasses, snapshot.NetworkPolicies,
 })
 

@@ -80,17 +80,17 @@ func TestHostObjectsInManifests(t *testing.T) {
 	if diff := cmp.Diff(reads, snap.Reads()); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
-	passed := map[audit.Passed]bool{
+	passed := map[audit.IgnoredKind]bool{
 		{Group: "projectcontour.io", Version: "v9", Kind: "HTTPProxy", Items: 1}: true,
 		{Group: "example.com", Version: "v1", Kind: "Route", Items: 1}:           true,
 	}
-	for _, p := range reading.Passed {
+	for _, p := range reading.Ignored {
 		if !passed[p] {
 			t.Errorf("passed over: %+v", p)
 		}
 	}
-	if len(reading.Passed) != len(passed) || len(reading.Problems) > 0 || snap.Status(snapshot.HostSources) != snapshot.Listed {
-		t.Errorf("%d passed over, problems %v, sources %s", len(reading.Passed), reading.Problems, snap.Status(snapshot.HostSources))
+	if len(reading.Ignored) != len(passed) || len(reading.Problems) > 0 || snap.Status(snapshot.HostSources) != snapshot.Listed {
+		t.Errorf("%d passed over, problems %v, sources %s", len(reading.Ignored), reading.Problems, snap.Status(snapshot.HostSources))
 	}
 }
 
@@ -111,8 +111,8 @@ func TestHostSourceOfTheConfigIsReadEvenIfThereIsNothing(t *testing.T) {
 
 func TestHostObjectsThatNoRuleNeedsArePassedOver(t *testing.T) {
 	snap, reading := readHosts(t, hostsource.ReadyMade(), hostManifests, snapshot.Namespaces)
-	if len(reading.Passed) != 5 || len(snap.Reads()) != 1 {
-		t.Errorf("passed over %v, read %v", reading.Passed, snap.Reads())
+	if len(reading.Ignored) != 5 || len(snap.Reads()) != 1 {
+		t.Errorf("passed over %v, read %v", reading.Ignored, snap.Reads())
 	}
 }
 

@@ -88,7 +88,7 @@ func entries() []entry {
 // gateEntries are the kinds that say which gates there are at admission. One
 // configuration holds several webhooks.
 func gateEntries() []entry {
-	gates := func(f *snapshot.Facts) *[]snapshot.Gate { return &f.Gates }
+	gates := func(f *snapshot.Facts) *[]snapshot.AdmissionControl { return &f.AdmissionControls }
 	return []entry{
 		{
 			kind: snapshot.ValidatingWebhooks, name: "ValidatingWebhookConfiguration", versions: []string{"v1"},
@@ -98,13 +98,13 @@ func gateEntries() []entry {
 				if err != nil {
 					return name, err
 				}
-				r.facts.Gates = append(r.facts.Gates, r.ingester.Webhooks(&o)...)
+				r.facts.AdmissionControls = append(r.facts.AdmissionControls, r.ingester.Webhooks(&o)...)
 				return name, nil
 			},
 		},
 		clusterWide(snapshot.ValidatingPolicies, "ValidatingAdmissionPolicy", (*ingest.Ingester).AdmissionPolicy, gates),
 		clusterWide(snapshot.ValidatingBindings, "ValidatingAdmissionPolicyBinding", (*ingest.Ingester).AdmissionBinding,
-			func(f *snapshot.Facts) *[]snapshot.GateBinding { return &f.GateBindings }),
+			func(f *snapshot.Facts) *[]snapshot.AdmissionBinding { return &f.AdmissionBindings }),
 	}
 }
 

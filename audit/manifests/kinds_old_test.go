@@ -82,8 +82,8 @@ func TestReadTakesInOnlyWhatWasAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (audit.Passed{Version: "v1", Kind: "Pod", Items: 1}); len(got.Passed) != 1 || got.Passed[0] != want {
-		t.Errorf("passed over %+v, want %+v", got.Passed, want)
+	if want := (audit.IgnoredKind{Version: "v1", Kind: "Pod", Items: 1}); len(got.Ignored) != 1 || got.Ignored[0] != want {
+		t.Errorf("passed over %+v, want %+v", got.Ignored, want)
 	}
 	snap := b.Freeze()
 	if snap.Status(snapshot.Pods).Known() || !snap.Status(snapshot.Namespaces).Known() {

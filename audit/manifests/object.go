@@ -51,7 +51,7 @@ func (r *reader) object(where string, v value, inherit typeMeta, depth int) {
 	}
 	entry, ok := r.entries[gv.WithKind(t.Kind)]
 	if !ok || !r.wanted[entry.kind] {
-		r.passed[audit.Passed{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
+		r.passed[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
 		if !ok && ingest.UnmodelledPolicy(gv.Group, t.Kind) {
 			r.unmodelled(gv.Group, t.Kind, v.text)
 		}
@@ -61,7 +61,7 @@ func (r *reader) object(where string, v value, inherit typeMeta, depth int) {
 	name, err := entry.take(r, data)
 	switch {
 	case errors.Is(err, ingest.ErrOther):
-		r.passed[audit.Passed{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
+		r.passed[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
 	case err != nil:
 		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
 	default:
@@ -79,13 +79,13 @@ func (r *reader) unmodelled(group, kind string, data []byte) {
 	}
 	// One whose metadata cannot be read may be about any namespace.
 	_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &o)
-	r.facts.Unmodelled = append(r.facts.Unmodelled, snapshot.Unmodelled{
+	r.facts.Unsupported = append(r.facts.Unsupported, snapshot.Unsupported{
 		Kind: snapshot.KindOf(group, kind), Namespace: o.Metadata.Namespace,
 	})
 }
 
-func (r *reader) passedList() []audit.Passed {
-	var out []audit.Passed
+func (r *reader) passedList() []audit.IgnoredKind {
+	var out []audit.IgnoredKind
 	for p, n := range r.passed {
 		p.Items = n
 		out = append(out, p)

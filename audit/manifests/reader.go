@@ -27,7 +27,7 @@ type reader struct {
 
 	facts    snapshot.Facts
 	items    map[snapshot.Kind]int
-	passed   map[audit.Passed]int // by kind, with Items 0
+	passed   map[audit.IgnoredKind]int // by kind, with Items 0
 	problems []audit.Problem
 	unlisted int // problems beyond those
 	// documents counts those that hold anything, and seen has every object that

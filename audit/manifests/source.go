@@ -79,7 +79,7 @@ func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Bu
 		return audit.Reading{}, fmt.Errorf("read manifests: %w", got.err)
 	}
 	b.Add(got.r.facts, s.reads(b, kinds, snapshot.Read{Status: snapshot.Listed}, got.r.items)...)
-	return audit.Reading{Problems: got.r.listed(), Passed: got.r.passedList()}, nil
+	return audit.Reading{Problems: got.r.listed(), Ignored: got.r.passedList()}, nil
 }
 
 // reads says of every kind how it was read, which is like the others.
@@ -118,7 +118,7 @@ func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, e
 		entries:  s.entries(ctx),
 		wanted:   map[snapshot.Kind]bool{},
 		items:    map[snapshot.Kind]int{},
-		passed:   map[audit.Passed]int{},
+		passed:   map[audit.IgnoredKind]int{},
 		seen:     map[digest]reading{},
 	}
 	for _, k := range kinds {

@@ -31,19 +31,19 @@ var arrows = map[string][]string{
 	"audit/kube": {
 		"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules", "rules/snapshot",
 	},
-	"audit/kube/kubetest": {"audit/kube/kubetest"},
-	"charts":              {},
-	"notify":              {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
-	"notify/visible":      {},
-	"notify/webhook":      {"notify", "notify/report", "notify/visible", "audit"},
-	"notify/metrics":      {"audit", "rules", "rules/snapshot"},
+	"e2e/kubetest":   {"e2e/kubetest"},
+	"charts":         {},
+	"notify":         {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
+	"notify/visible": {},
+	"notify/webhook": {"notify", "notify/report", "notify/visible", "audit"},
+	"notify/metrics": {"audit", "rules", "rules/snapshot"},
 	// A stand-in for Slack that believes nothing of what it is to check.
-	"notify/slack/slacktest": {"notify/slack/slacktest"},
-	"audit/kube/bench": {
-		"audit", "audit/config", "audit/kube", "audit/kube/bench/estate", "audit/kube/kubetest", "rules", "rules/snapshot",
+	"notify/slack/fakeslack": {"notify/slack/fakeslack"},
+	"e2e/bench": {
+		"audit", "audit/config", "audit/kube", "e2e/bench/estate", "e2e/kubetest", "rules", "rules/snapshot",
 	},
 	// The parts of a node are a test's as well.
-	"audit/kube/kubetest/node": {"audit/kube/kubetest"},
+	"e2e/node": {"e2e/kubetest"},
 	// What is installed is looked at from outside.
 	"e2e": {},
 	"cmd": {
@@ -65,13 +65,13 @@ var pure = map[string][]string{
 // onlyTests are packages that tests alone may import, and the commands that
 // run tests or demonstrations.
 var onlyTests = map[string][]string{
-	"rules/rulestest":         {},
-	"audit/kube/kubetest":     {"audit/kube/kubetest/node", "audit/kube/kubetest/withcluster", "audit/kube/bench"},
-	"audit/kube/bench/estate": {"audit/kube/bench"},
-	"notify/slack/slacktest":  {"notify/slack/slacktest/slackd"},
-	"notify/metrics/promtest": {},
+	"rules/rulestest":        {},
+	"e2e/kubetest":           {"e2e/node", "e2e/kubetest/withcluster", "e2e/bench"},
+	"e2e/bench/estate":       {"e2e/bench"},
+	"notify/slack/fakeslack": {"notify/slack/fakeslack/fakeslackd"},
+	"e2e/promtest":           {},
 	// A node is made of kubetest's API server.
-	"audit/kube/kubetest/node": {},
+	"e2e/node": {},
 }
 
 // clients are what only the rooms that talk to an API server may depend on, by

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )

@@ -19,7 +19,7 @@ func (o *sweepOptions) recordEvents(ctx context.Context, p *audit.Publisher, res
 	}
 	done, err := o.events(ctx, res, published)
 	if err != nil {
-		done = []audit.Delivery{{Sender: "events", Result: audit.Failed, Reason: err.Error()}}
+		done = []audit.Delivery{{Sender: "events", Result: audit.DeliveryFailed, Reason: err.Error()}}
 	}
 	published.Deliveries = append(published.Deliveries, done...)
 	slices.SortFunc(published.Deliveries, audit.CompareDeliveries)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify/report"
 )
 
@@ -110,7 +110,7 @@ func TestEventsAreRecordedByWhoeverSweepsContinuously(t *testing.T) {
 
 func TestDryRunRecordsNoEvents(t *testing.T) {
 	o := &sweepOptions{config: config.Config{Events: true}}
-	published := &audit.Published{Transitions: []audit.Transition{{Why: audit.Opened}}}
+	published := &audit.Published{Transitions: []audit.Transition{{Why: audit.ReasonOpened}}}
 	o.recordEvents(t.Context(), &audit.Publisher{DryRun: true}, &audit.Result{}, published)
 	if len(published.Deliveries) > 0 {
 		t.Errorf("deliveries: %+v", published.Deliveries)

@@ -55,7 +55,7 @@ func (o *findingsOptions) run(ctx context.Context) error {
 		return fmt.Errorf("--output: %w", err)
 	}
 	for _, s := range o.states {
-		if !slices.Contains([]string{string(audit.Pending), string(audit.Open), string(audit.Resolved)}, s) {
+		if !slices.Contains([]string{string(audit.StatePending), string(audit.StateOpen), string(audit.StateResolved)}, s) {
 			return fmt.Errorf("--state: %q is none of Pending, Open, Resolved", s)
 		}
 	}

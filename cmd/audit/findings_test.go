@@ -17,7 +17,7 @@ func TestLongOwnerWidensNoOtherRow(t *testing.T) {
 	var list []audit.Stored
 	for _, owner := range []string{"team-a", strings.Repeat("o", 5000)} {
 		var s audit.Stored
-		s.Rule, s.Severity, s.State, s.Owners = "owner-known", rules.Low, audit.Open, []string{owner}
+		s.Rule, s.Severity, s.State, s.Owners = "owner-known", rules.Low, audit.StateOpen, []string{owner}
 		s.Subject = rules.Subject{Kind: "Namespace", Name: "shop"}
 		list = append(list, s)
 	}

@@ -66,7 +66,7 @@ func TestHostileInputTakesBoundedMemory(t *testing.T) {
 	program := buildAudit(t)
 	// The kernel counts to the peak of a process what its parent had when it was
 	// started, and this one has much.
-	launch := buildAt(t, "../../audit/kube/bench/launch")
+	launch := buildAt(t, "../../e2e/bench/launch")
 	for _, c := range []struct {
 		name     string
 		in       func() io.Reader

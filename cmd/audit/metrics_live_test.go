@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
-	"github.com/eventuallytrue/audit/notify/metrics/promtest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/e2e/promtest"
 	"github.com/eventuallytrue/audit/notify/report"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 	"github.com/eventuallytrue/audit/rules"
 )
 
@@ -211,17 +211,17 @@ func failingGateways() map[string]http.HandlerFunc {
 
 // unlikeTwice is what no two messages share: when Slack took them.
 var unlikeTwice = cmp.Options{
-	cmpopts.IgnoreFields(report.TellMark{}, "Message"), cmpopts.IgnoreFields(slacktest.Message{}, "TS", "Thread"),
+	cmpopts.IgnoreFields(report.TellMark{}, "Message"), cmpopts.IgnoreFields(fakeslack.Message{}, "TS", "Thread"),
 }
 
 func TestGatewayThatFailsChangesNothingButTheExitCode(t *testing.T) {
 	c, args := metricsWorld(t)
-	slack := slacktest.Start(t, slacktest.Config{Token: botToken, Interval: -1, Channels: map[string]slacktest.Membership{"C0100000001": slacktest.Member}})
+	slack := fakeslack.Start(t, fakeslack.Config{Token: botToken, Interval: -1, Channels: map[string]fakeslack.Membership{"C0100000001": fakeslack.Member}})
 	teller := fmt.Sprintf("slack: {tokenFile: %q}\n", configured(t, botToken))
 	args = append(args, "--slack-api-url", slack.APIURL())
 	sent := 0
 	// Each time as if it were the first: all is opened, and its owners are told.
-	fresh := func(code int, gateway string) (errs string, r *report.Report, kept []report.StoredFinding, told []slacktest.Message) {
+	fresh := func(code int, gateway string) (errs string, r *report.Report, kept []report.StoredFinding, told []fakeslack.Message) {
 		kubectl(t, c, "delete", "findings", "--all", "-n", "audit")
 		errs, r = publishOnce(t, code, append([]string{"--config", configured(t, namesTwo+teller+gateway)}, args...)...)
 		told = slack.Messages()[sent:]

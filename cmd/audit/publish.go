@@ -98,10 +98,10 @@ func (o *sweepOptions) openStore() (*audit.Publisher, audit.Lock, error) {
 		return nil, nil, err
 	}
 	return &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding, Teller: teller, DryRun: o.publishing.dryRun,
-		Reconciliation: audit.Reconciliation{
+		Store: store, Source: source, Fit: kube.FitFinding, Notifier: teller, DryRun: o.publishing.dryRun,
+		Reconciler: audit.Reconciler{
 			Hold: o.hold, Keep: time.Duration(o.config.Findings.KeepResolved), MaxNew: int(o.config.Limits.NewFindings),
-			MaxTold: kube.MaxTold,
+			MaxNotifications: kube.MaxNotifications,
 		},
 	}, lock, nil
 }

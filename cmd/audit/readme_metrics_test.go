@@ -50,20 +50,20 @@ func eventfulSweep() *metrics.Sweep {
 	record := func(state audit.State) audit.Transition {
 		return audit.Transition{Record: audit.Record{
 			Finding: audit.Finding{Rule: "r", Severity: rules.High, Owners: []string{"o"}, State: state},
-			Reason:  audit.Mended, OpenedAt: today, ResolvedAt: today,
+			Reason:  audit.ReasonResolved, OpenedAt: today, ResolvedAt: today,
 		}}
 	}
 	return &metrics.Sweep{
 		Began: today, Ended: today,
 		Result: &audit.Result{
 			Reads:      []snapshot.Read{{Kind: snapshot.Pods, Status: snapshot.Listed}},
-			Rules:      []audit.Outcome{{Rule: "r", Status: audit.Ran}},
+			Rules:      []audit.Outcome{{Rule: "r", Status: audit.RuleRan}},
 			Exceptions: []audit.ExceptionUse{{Exception: config.Exception{Expires: config.Expiry{End: today}}}},
 			Phases:     []audit.Phase{{Name: audit.PhaseRead, Took: time.Second}},
 		},
 		Published: &audit.Published{
-			Transitions: []audit.Transition{record(audit.Open), record(audit.Resolved)},
-			Deliveries:  []audit.Delivery{{Sender: "s", Result: audit.Sent}},
+			Transitions: []audit.Transition{record(audit.StateOpen), record(audit.StateResolved)},
+			Deliveries:  []audit.Delivery{{Sender: "s", Result: audit.DeliverySent}},
 		},
 		Clients: []metrics.Client{{Name: "source"}},
 	}

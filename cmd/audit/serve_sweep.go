@@ -83,7 +83,7 @@ func summary(res *audit.Result, published *audit.Published) []slog.Attr {
 	if published != nil {
 		dropped = len(published.Dropped)
 		for _, d := range published.Deliveries {
-			if d.Result == audit.Sent && d.Owner != "" {
+			if d.Result == audit.DeliverySent && d.Owner != "" {
 				sent++
 			}
 		}
@@ -93,13 +93,13 @@ func summary(res *audit.Result, published *audit.Published) []slog.Attr {
 	}
 	return []slog.Attr{
 		slog.Int("findings", findings),
-		slog.Int("opened", why[audit.Opened]),
+		slog.Int("opened", why[audit.ReasonOpened]),
 		// All that end, whether they were mended or are not asked for any more.
-		slog.Int("resolved", why[audit.Mended]+why[audit.RuleRetired]+why[audit.WasExcepted]),
-		slog.Int("reopened", why[audit.Reopened]),
-		slog.Int("changed", why[audit.Changed]),
+		slog.Int("resolved", why[audit.ReasonResolved]+why[audit.ReasonRuleRetired]+why[audit.ReasonExcepted]),
+		slog.Int("reopened", why[audit.ReasonReopened]),
+		slog.Int("changed", why[audit.ReasonChanged]),
 		slog.Int("dropped", dropped),
-		slog.Int("carried", why[audit.CarriedOver]),
+		slog.Int("carried", why[audit.ReasonCarriedOver]),
 		slog.Int("told", sent),
 	}
 }
@@ -113,7 +113,7 @@ func shortcomings(res *audit.Result, published *audit.Published) error {
 		}
 	}
 	for _, o := range res.Rules {
-		if o.Status == audit.Broken {
+		if o.Status == audit.RuleFailed {
 			unjudged = append(unjudged, fmt.Sprintf("%s: %s", o.Rule, o.Reason))
 		}
 	}

@@ -23,7 +23,7 @@ func TestSweepIsOneLineOfTheLog(t *testing.T) {
 		return p
 	}
 	whole := &audit.Result{Findings: make([]audit.Finding, 3)}
-	failed := ofReason(audit.Opened)
+	failed := ofReason(audit.ReasonOpened)
 	failed.Failed = []string{"a: no", "b: no", "c: no", "d: no", "e: no", "f: no", "g: no"}
 	for _, tt := range []struct {
 		name      string
@@ -34,15 +34,15 @@ func TestSweepIsOneLineOfTheLog(t *testing.T) {
 	}{
 		{
 			"a sweep that could do all", whole,
-			ofReason(audit.Opened, audit.Opened, audit.Mended, audit.RuleRetired, audit.Reopened, audit.Changed, audit.CarriedOver, audit.Confirmed, audit.Kept), nil,
+			ofReason(audit.ReasonOpened, audit.ReasonOpened, audit.ReasonResolved, audit.ReasonRuleRetired, audit.ReasonReopened, audit.ReasonChanged, audit.ReasonCarriedOver, audit.ReasonConfirmed, audit.ReasonKept), nil,
 			"level=INFO msg=sweep complete=true findings=3 opened=2 resolved=2 reopened=1 changed=1 dropped=0 carried=1 told=0 duration=2s\n",
 		},
 		{
 			"whom it told, and whom it could not", whole, &audit.Published{Deliveries: []audit.Delivery{
-				{Sender: "events", Result: audit.Sent},
-				{Sender: "slack", Owner: "left", Result: audit.Sent},
-				{Sender: "slack", Owner: "night", Result: audit.Held},
-				{Sender: "slack", Owner: "right", Result: audit.Refused, Reason: "is_archived"},
+				{Sender: "events", Result: audit.DeliverySent},
+				{Sender: "slack", Owner: "left", Result: audit.DeliverySent},
+				{Sender: "slack", Owner: "night", Result: audit.DeliveryHeld},
+				{Sender: "slack", Owner: "right", Result: audit.DeliveryRefused, Reason: "is_archived"},
 			}}, nil,
 			"level=ERROR msg=sweep complete=false findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 told=1 duration=2s " +
 				"err=\"tell right by slack: refused: is_archived\"\n",
@@ -55,7 +55,7 @@ func TestSweepIsOneLineOfTheLog(t *testing.T) {
 			"a kind that could not be read",
 			&audit.Result{
 				Reads: []snapshot.Read{{Kind: snapshot.Ingresses, Status: snapshot.Forbidden}},
-				Rules: []audit.Outcome{{Rule: "r", Status: audit.Broken, Reason: "panic: at the\ndisco"}},
+				Rules: []audit.Outcome{{Rule: "r", Status: audit.RuleFailed, Reason: "panic: at the\ndisco"}},
 			},
 			&audit.Published{}, nil,
 			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 told=0 duration=2s " +

@@ -21,7 +21,7 @@ const slackToken = "AUDIT_SLACK_TOKEN"
 // openTeller makes what tells owners after each sweep; nil where the config names
 // nobody to be told. It finds out at once whether secrets can be read, and reads
 // them again for every message, for they are rotated.
-func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.Teller, error) {
+func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.Notifier, error) {
 	senders, err := o.senders()
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.
 		Store: store, Senders: senders, Cluster: o.config.Cluster, Home: o.publishing.namespace, Me: host + "_" + rand.Text(),
 		Leased: o.publishing.leaderElect, RemindAfter: time.Duration(o.config.Slack.RemindAfter), Clock: o.now,
 	}
-	return func(res *audit.Result) audit.Teller {
+	return func(res *audit.Result) audit.Notifier {
 		d := deliverer
 		d.Routes = o.router(res, senders).Routes()
 		if o.publishing.dryRun {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/eventuallytrue/audit/audit/kube/kubetest"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 const botToken = "xoxb-1-the-token-of-the-bot"
@@ -20,21 +20,21 @@ const botToken = "xoxb-1-the-token-of-the-bot"
 // channels: those of its own config.
 type workspace struct {
 	c     *kubetest.Cluster
-	slack *slacktest.Server
+	slack *fakeslack.Server
 	args  []string // by which owners are told
 }
 
 // newWorkspace returns a workspace in which one channel may be another than usual.
-func newWorkspace(t *testing.T, change map[string]slacktest.Membership) *workspace {
+func newWorkspace(t *testing.T, change map[string]fakeslack.Membership) *workspace {
 	t.Helper()
 	c, args := publishing(t)
 	w := &workspace{c: c}
-	channels := map[string]slacktest.Membership{}
+	channels := map[string]fakeslack.Membership{}
 	for i := range 10 {
-		channels[fmt.Sprintf("C01000000%02d", i+1)] = slacktest.Member
+		channels[fmt.Sprintf("C01000000%02d", i+1)] = fakeslack.Member
 	}
 	maps.Copy(channels, change)
-	w.slack = slacktest.Start(t, slacktest.Config{
+	w.slack = fakeslack.Start(t, fakeslack.Config{
 		Token: botToken, Interval: -1, Channels: channels,
 		Allowed: []string{"<!subteam^S0100000001>", "<!subteam^S0100000004>"},
 	})
@@ -122,7 +122,7 @@ func TestOwnersAreToldOnceAndThatItIsMended(t *testing.T) {
 
 func TestRefusedChannelGoesToThePlatform(t *testing.T) {
 	const catalog, platform = "C0100000006", "C0100000001"
-	w := newWorkspace(t, map[string]slacktest.Membership{catalog: slacktest.Archived})
+	w := newWorkspace(t, map[string]fakeslack.Membership{catalog: fakeslack.Archived})
 	out := execute(append([]string{"--once", "-o", "json"}, w.args...)...)
 	if out.code != 3 || !strings.Contains(out.stderr, "catalog by slack: refused: ") || strings.Contains(out.stderr+out.stdout, botToken) {
 		t.Errorf("exit %d: %s", out.code, out.stderr)

@@ -62,7 +62,7 @@ func TestWhatFailedIsShownInAFewLines(t *testing.T) {
 		t.Errorf("of few it says\n%s", got)
 	}
 	// Events are for nobody in particular.
-	lines := untold([]audit.Delivery{{Sender: "events", Result: audit.Failed, Reason: "timeout"}, {Owner: "a", Sender: "slack", Result: audit.Failed, Reason: "timeout"}})
+	lines := untold([]audit.Delivery{{Sender: "events", Result: audit.DeliveryFailed, Reason: "timeout"}, {Owner: "a", Sender: "slack", Result: audit.DeliveryFailed, Reason: "timeout"}})
 	if diff := cmp.Diff([]string{"events: failed: timeout", "a by slack: failed: timeout"}, lines); diff != "" {
 		t.Errorf("untold (-want +got):\n%s", diff)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/eventuallytrue/audit/e2e/promtest"
 	"github.com/eventuallytrue/audit/notify/metrics"
-	"github.com/eventuallytrue/audit/notify/metrics/promtest"
 )
 
 const (

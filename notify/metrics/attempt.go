@@ -66,7 +66,7 @@ func (a set) rules(s *Sweep, v *Vocabulary) {
 	if s.Result != nil {
 		known := v.rules()
 		for _, o := range s.Result.Rules {
-			for _, word := range []audit.OutcomeStatus{audit.Ran, audit.Skipped, audit.Broken} {
+			for _, word := range []audit.OutcomeStatus{audit.RuleRan, audit.RuleSkipped, audit.RuleFailed} {
 				status[key{known.of(o.Rule), lower(word)}] += truth(o.Status == word)
 			}
 		}
@@ -86,7 +86,7 @@ func (a set) deliveries(s *Sweep) {
 		known := newWords(senders, maxSenders)
 		for _, d := range s.Published.Deliveries {
 			sender := known.of(d.Sender)
-			for _, result := range []audit.DeliveryResult{audit.Sent, audit.Failed, audit.Refused, audit.Held} {
+			for _, result := range []audit.DeliveryResult{audit.DeliverySent, audit.DeliveryFailed, audit.DeliveryRefused, audit.DeliveryHeld} {
 				count[key{sender, lower(result)}] += truth(d.Result == result)
 			}
 		}

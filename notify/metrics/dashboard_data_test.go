@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eventuallytrue/audit/e2e/promtest"
 	"github.com/eventuallytrue/audit/notify/metrics"
-	"github.com/eventuallytrue/audit/notify/metrics/promtest"
 )
 
 func TestEveryPanelHasDataOfARealPrometheus(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/eventuallytrue/audit/e2e/promtest"
 	"github.com/eventuallytrue/audit/notify/metrics"
-	"github.com/eventuallytrue/audit/notify/metrics/promtest"
 )
 
 func gateway(t *testing.T, o metrics.Options, cluster string) *metrics.Gateway {

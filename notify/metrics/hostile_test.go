@@ -10,8 +10,8 @@ import (
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/manifests"
+	"github.com/eventuallytrue/audit/e2e/promtest"
 	"github.com/eventuallytrue/audit/notify/metrics"
-	"github.com/eventuallytrue/audit/notify/metrics/promtest"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -22,12 +22,12 @@ func hostile(n int) *metrics.Sweep {
 	s := broken(day)
 	for i := range n {
 		name := fmt.Sprintf("\"}\n\xff{owner-%d", i)
-		f := finding("one-owner-per-host", i, audit.Open, day, name, "namespace "+name)
+		f := finding("one-owner-per-host", i, audit.StateOpen, day, name, "namespace "+name)
 		f.Record.Subject.Name = name
 		f.Record.Rule = []string{f.Record.Rule, name}[i%2]
 		f.Record.Severity = rules.Severity(1 + i%3)
 		s.Published.Transitions = append(s.Published.Transitions, f)
-		s.Published.Deliveries = append(s.Published.Deliveries, audit.Delivery{Sender: fmt.Sprintf("sender-%d", i), Owner: name, Result: audit.Failed})
+		s.Published.Deliveries = append(s.Published.Deliveries, audit.Delivery{Sender: fmt.Sprintf("sender-%d", i), Owner: name, Result: audit.DeliveryFailed})
 		s.Result.Reads = append(s.Result.Reads, snapshot.Read{Kind: snapshot.Kind("networkpolicies." + name), Status: snapshot.Listed, Items: 1})
 	}
 	return s
@@ -56,7 +56,7 @@ func TestPushOfAHostileClusterStaysSmall(t *testing.T) {
 			for i := range 10_000 {
 				s.Result.Reads = append(s.Result.Reads, snapshot.Read{Kind: snapshot.Kind(fmt.Sprintf("kind-%d", i)), Status: snapshot.Listed})
 				for n, rule := range vocabulary().Rules {
-					s.Published.Transitions = append(s.Published.Transitions, finding(rule, 10*i+n, audit.Open, day, fmt.Sprintf("team-%d", i)))
+					s.Published.Transitions = append(s.Published.Transitions, finding(rule, 10*i+n, audit.StateOpen, day, fmt.Sprintf("team-%d", i)))
 				}
 			}
 			return s

@@ -37,7 +37,7 @@ func (p set) findings(s *Sweep, v *Vocabulary) {
 	count, oldest := map[key]float64{}, map[key]float64{}
 	for _, o := range s.Result.Rules {
 		for _, severity := range []rules.Severity{rules.Low, rules.Medium, rules.High} {
-			for _, state := range []audit.State{audit.Pending, audit.Open, audit.Resolved} {
+			for _, state := range []audit.State{audit.StatePending, audit.StateOpen, audit.StateResolved} {
 				count[key{known.of(o.Rule), severity.String(), lower(state)}] = 0
 			}
 		}
@@ -45,7 +45,7 @@ func (p set) findings(s *Sweep, v *Vocabulary) {
 	s.records(func(r audit.Record) {
 		rule, severity := known.of(r.Rule), r.Severity.String()
 		count[key{rule, severity, lower(r.State)}]++
-		if r.State == audit.Open {
+		if r.State == audit.StateOpen {
 			keep(oldest, key{rule, severity}, seconds(r.OpenedAt))
 		}
 	})
@@ -60,7 +60,7 @@ func (p set) owners(s *Sweep, v *Vocabulary) {
 	known, owners := v.rules(), v.owners()
 	count := map[key]float64{}
 	s.records(func(r audit.Record) {
-		if r.State != audit.Open {
+		if r.State != audit.StateOpen {
 			return
 		}
 		// Two who are not named are one "other", and the finding is one.
@@ -82,7 +82,7 @@ func (p set) resolved(s *Sweep, v *Vocabulary) {
 	known := v.rules()
 	took := map[string][]float64{}
 	s.records(func(r audit.Record) {
-		if r.State == audit.Resolved && r.Reason == audit.Mended && !r.OpenedAt.IsZero() {
+		if r.State == audit.StateResolved && r.Reason == audit.ReasonResolved && !r.OpenedAt.IsZero() {
 			rule := known.of(r.Rule)
 			took[rule] = append(took[rule], r.ResolvedAt.Sub(r.OpenedAt).Seconds())
 		}

@@ -55,7 +55,7 @@ func (s *Sweep) undelivered() int {
 	n := 0
 	if s.Published != nil {
 		for _, d := range s.Published.Deliveries {
-			if d.Result == audit.Failed || d.Result == audit.Refused {
+			if d.Result == audit.DeliveryFailed || d.Result == audit.DeliveryRefused {
 				n++
 			}
 		}
@@ -82,7 +82,7 @@ func (s *Sweep) failures() map[string]int {
 		}
 	}
 	for _, o := range s.Result.Rules {
-		if o.Status == audit.Broken {
+		if o.Status == audit.RuleFailed {
 			n[failedJudge]++
 		}
 	}

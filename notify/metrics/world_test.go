@@ -31,8 +31,8 @@ func finding(rule string, n int, state audit.State, now time.Time, owners ...str
 		},
 		OpenedAt: now.Add(-time.Duration(n) * time.Hour),
 	}
-	if state == audit.Resolved {
-		r.Reason, r.ResolvedAt = audit.Mended, now
+	if state == audit.StateResolved {
+		r.Reason, r.ResolvedAt = audit.ReasonResolved, now
 	}
 	return audit.Transition{Record: r}
 }
@@ -48,18 +48,18 @@ func sweep(now time.Time, found ...audit.Transition) *metrics.Sweep {
 				{Kind: snapshot.Namespaces, Status: snapshot.Listed, Items: 2},
 			},
 			Rules: []audit.Outcome{
-				{Rule: "default-deny-present", Status: audit.Ran}, {Rule: "one-owner-per-host", Status: audit.Ran},
+				{Rule: "default-deny-present", Status: audit.RuleRan}, {Rule: "one-owner-per-host", Status: audit.RuleRan},
 			},
 			Exceptions: []audit.ExceptionUse{
 				{Exception: config.Exception{Expires: config.Expiry{End: now.Add(48 * time.Hour)}}, Hidden: 1},
 				{Exception: config.Exception{Expires: config.Expiry{End: now.Add(90 * 24 * time.Hour)}}, Unused: true},
 				{Exception: config.Exception{Expires: config.Expiry{End: now.Add(-time.Hour)}}, Expired: true},
 			},
-			Phases: []audit.Phase{{Name: audit.PhaseRead, Took: 2 * time.Second}, {Name: audit.PhaseJudge, Took: time.Second}},
+			Phases: []audit.Phase{{Name: audit.PhaseRead, Took: 2 * time.Second}, {Name: audit.PhaseEvaluate, Took: time.Second}},
 		},
 		Published: &audit.Published{
 			Transitions: found, Dropped: []string{"one-owner-per-host-9"},
-			Deliveries: []audit.Delivery{{Sender: "slack", Owner: "team-a", Result: audit.Sent}},
+			Deliveries: []audit.Delivery{{Sender: "slack", Owner: "team-a", Result: audit.DeliverySent}},
 		},
 		Clients: []metrics.Client{{Name: "source", Requests: 12, Retries: 2, Bytes: 4096}},
 	}
@@ -68,17 +68,17 @@ func sweep(now time.Time, found ...audit.Transition) *metrics.Sweep {
 // broken, halfMended and clean are three sweeps of one cluster.
 func broken(now time.Time) *metrics.Sweep {
 	return sweep(now,
-		finding("one-owner-per-host", 1, audit.Open, now, "team-a", "stranger"),
-		finding("one-owner-per-host", 2, audit.Open, now, "team-a", "another", "stranger"),
-		finding("default-deny-present", 5, audit.Open, now, "team-b"),
-		finding("default-deny-present", 3, audit.Pending, now, "team-b"))
+		finding("one-owner-per-host", 1, audit.StateOpen, now, "team-a", "stranger"),
+		finding("one-owner-per-host", 2, audit.StateOpen, now, "team-a", "another", "stranger"),
+		finding("default-deny-present", 5, audit.StateOpen, now, "team-b"),
+		finding("default-deny-present", 3, audit.StatePending, now, "team-b"))
 }
 
 func halfMended(now time.Time) *metrics.Sweep {
 	return sweep(now,
-		finding("one-owner-per-host", 1, audit.Resolved, now, "team-a", "stranger"),
-		finding("one-owner-per-host", 2, audit.Open, now, "team-a", "another", "stranger"),
-		finding("default-deny-present", 5, audit.Resolved, now, "team-b"))
+		finding("one-owner-per-host", 1, audit.StateResolved, now, "team-a", "stranger"),
+		finding("one-owner-per-host", 2, audit.StateOpen, now, "team-a", "another", "stranger"),
+		finding("default-deny-present", 5, audit.StateResolved, now, "team-b"))
 }
 
 func clean(now time.Time) *metrics.Sweep { return sweep(now) }
@@ -87,15 +87,15 @@ func clean(now time.Time) *metrics.Sweep { return sweep(now) }
 func incomplete(now time.Time) *metrics.Sweep {
 	s := broken(now)
 	s.Result.Reads[0] = snapshot.Read{Kind: snapshot.Ingresses, Status: snapshot.Forbidden, Err: "no right"}
-	s.Result.Rules[1] = audit.Outcome{Rule: "one-owner-per-host", Status: audit.Skipped, Reason: "ingresses forbidden"}
-	s.Published.Deliveries[0].Result = audit.Failed
+	s.Result.Rules[1] = audit.Outcome{Rule: "one-owner-per-host", Status: audit.RuleSkipped, Reason: "ingresses forbidden"}
+	s.Published.Deliveries[0].Result = audit.DeliveryFailed
 	return s
 }
 
 // undelivered is complete, but nobody was told.
 func undelivered(now time.Time) *metrics.Sweep {
 	s := broken(now)
-	s.Published.Deliveries[0].Result = audit.Refused
+	s.Published.Deliveries[0].Result = audit.DeliveryRefused
 	return s
 }
 

@@ -26,7 +26,7 @@ type Report struct {
 	// it was not.
 	Only       []string        `json:"only,omitempty"`
 	Kinds      []KindRead      `json:"kinds"`
-	Passed     []KindPassed    `json:"passed"`
+	Ignored    []IgnoredKind   `json:"ignored"`
 	Problems   []Problem       `json:"problems"`
 	Rules      []RuleOutcome   `json:"rules"`
 	Findings   []Finding       `json:"findings"`
@@ -80,7 +80,7 @@ type KindRead struct {
 }
 
 // KindPassed counts objects of a kind that no rule needs.
-type KindPassed struct {
+type IgnoredKind struct {
 	Group   string `json:"group,omitempty"`
 	Version string `json:"version,omitempty"`
 	Kind    string `json:"kind"`

@@ -36,11 +36,11 @@ func told(res *audit.Result) shown {
 			n[d.Result]++
 		}
 	}
-	if n[audit.Sent] > 0 {
-		parts = append(parts, string(count(n[audit.Sent], "digest"))+" sent")
+	if n[audit.DeliverySent] > 0 {
+		parts = append(parts, string(count(n[audit.DeliverySent], "digest"))+" sent")
 	}
-	if n[audit.Held] > 0 {
-		parts = append(parts, string(count(n[audit.Held], "digest"))+" held for quiet hours")
+	if n[audit.DeliveryHeld] > 0 {
+		parts = append(parts, string(count(n[audit.DeliveryHeld], "digest"))+" held for quiet hours")
 	}
 	if s := res.Silenced; s != nil {
 		parts = append(parts, string("report-only: "+count(s.Findings, "finding")+" not told, which would be "+count(s.Messages, "message")))

@@ -16,7 +16,7 @@ func (p *page) details(res *audit.Result) {
 	}
 	p.isolation(res.Isolation)
 	p.kinds(res.Reads)
-	p.passed(res.Passed)
+	p.passed(res.Ignored)
 	p.rules(res.Rules)
 }
 
@@ -83,17 +83,17 @@ func (p *page) kinds(list []snapshot.Read) {
 	p.blank()
 }
 
-func (p *page) passed(list []audit.Passed) {
+func (p *page) passed(list []audit.IgnoredKind) {
 	if len(list) == 0 {
 		return
 	}
 	p.line(span{"PASSED OVER", bold}, span{text: "  " + count(len(list), "kind") + " that no rule needs"})
 	p.blank()
 	p.grid(2, []column{
-		cells("KIND", list, func(k audit.Passed) shown { return show(k.Kind) }),
-		cells("GROUP", list, func(k audit.Passed) shown { return show(k.Group) }),
-		cells("VERSION", list, func(k audit.Passed) shown { return show(k.Version) }),
-		cells("OBJECTS", list, func(k audit.Passed) shown { return number(k.Items) }),
+		cells("KIND", list, func(k audit.IgnoredKind) shown { return show(k.Kind) }),
+		cells("GROUP", list, func(k audit.IgnoredKind) shown { return show(k.Group) }),
+		cells("VERSION", list, func(k audit.IgnoredKind) shown { return show(k.Version) }),
+		cells("OBJECTS", list, func(k audit.IgnoredKind) shown { return number(k.Items) }),
 	}, nil)
 	p.blank()
 }

@@ -58,7 +58,7 @@ func (p *page) subject(indent int, f audit.Finding) {
 	if f.Verdict != "" {
 		state = ": " + show(f.Verdict)
 	}
-	if f.State != "" && f.State != audit.Open {
+	if f.State != "" && f.State != audit.StateOpen {
 		state += ", " + show(strings.ToLower(string(f.State)))
 	}
 	if !p.wide {

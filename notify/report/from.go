@@ -22,8 +22,8 @@ func From(res *audit.Result) *Report {
 		Complete:   res.Complete(),
 		Only:       slices.Clone(res.Only),
 		Kinds:      each(res.Reads, fromRead),
-		Passed: each(res.Passed, func(p audit.Passed) KindPassed {
-			return KindPassed{Group: p.Group, Version: p.Version, Kind: p.Kind, Items: p.Items}
+		Ignored: each(res.Ignored, func(p audit.IgnoredKind) IgnoredKind {
+			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, Items: p.Items}
 		}),
 		Problems: each(res.Problems, func(p audit.Problem) Problem { return Problem(p) }),
 		Rules: each(res.Rules, func(o audit.Outcome) RuleOutcome {

@@ -66,11 +66,11 @@ func (p *page) idle(outcomes []audit.Outcome, nothingRead bool) {
 	var causes []cause
 	names := map[cause][]string{}
 	for _, o := range outcomes {
-		if o.Status == audit.Ran {
+		if o.Status == audit.RuleRan {
 			continue
 		}
 		c := cause{o.Status, trim(o.Reason)}
-		if nothingRead && o.Status == audit.Skipped {
+		if nothingRead && o.Status == audit.RuleSkipped {
 			c.reason = "nothing was read"
 		}
 		if names[c] == nil {

@@ -45,7 +45,7 @@ func (r *Report) Previous() *audit.Previous {
 	}
 	for _, row := range r.Isolation {
 		p.Isolation[row.Namespace] = rules.Isolation{
-			Namespace: row.Namespace, Ingress: rules.Denial(row.Ingress), Egress: rules.Denial(row.Egress),
+			Namespace: row.Namespace, Ingress: rules.IsolationState(row.Ingress), Egress: rules.IsolationState(row.Egress),
 			NotEvaluated: row.NotEvaluated,
 		}
 	}

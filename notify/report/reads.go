@@ -121,7 +121,7 @@ func groupOf(k snapshot.Kind) string {
 		return "workload"
 	case strings.HasSuffix(k.Resource(), "networkpolicies"):
 		return "policy"
-	case slices.Contains(snapshot.PolicyKinds(), k), slices.Contains(snapshot.GateKinds(), k):
+	case slices.Contains(snapshot.PolicyKinds(), k), slices.Contains(snapshot.AdmissionKinds(), k):
 		return ""
 	case strings.HasSuffix(k.Resource(), "routes"):
 		return "route"

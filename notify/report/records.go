@@ -53,13 +53,13 @@ func fromRecord(r audit.Record) StoredFinding {
 	return StoredFinding{
 		Finding: fromFinding(r.Finding), Reason: string(r.Reason), OpenedAt: instant(r.OpenedAt),
 		ResolvedAt: instant(r.ResolvedAt), Reopened: r.Reopened, Storm: r.Storm,
-		Told: eachOrNone(r.Told, fromTold),
+		Told: eachOrNone(r.Notifications, fromTold),
 	}
 }
 
-func fromTold(t audit.Told) TellMark {
+func fromTold(t audit.Notification) TellMark {
 	return TellMark{
-		Sender: t.Sender, Owner: t.Owner, Due: string(t.Due), Last: string(t.Last), At: instant(t.At),
-		Channel: t.Place.Channel, Message: t.Place.Message, Error: t.Error,
+		Sender: t.Sender, Owner: t.Owner, Due: string(t.Pending), Last: string(t.Last), At: instant(t.At),
+		Channel: t.Message.Channel, Message: t.Message.Message, Error: t.Error,
 	}
 }

@@ -28,8 +28,8 @@ func TestWriteNeverCallsIncompleteClean(t *testing.T) {
 		{"a kind is forbidden", func(r *audit.Result) { r.Reads[1].Status = snapshot.Forbidden }},
 		{"a kind failed", func(r *audit.Result) { r.Reads[1].Status, r.Reads[1].Err = snapshot.Failed, "EOF" }},
 		{"a document does not parse", func(r *audit.Result) { r.Problems = []audit.Problem{{Where: "a.yaml", Reason: "bad"}} }},
-		{"a rule was skipped", func(r *audit.Result) { r.Rules[0].Status = audit.Skipped }},
-		{"a rule failed", func(r *audit.Result) { r.Rules[0].Status, r.Rules[0].Reason = audit.Broken, "panic" }},
+		{"a rule was skipped", func(r *audit.Result) { r.Rules[0].Status = audit.RuleSkipped }},
+		{"a rule failed", func(r *audit.Result) { r.Rules[0].Status, r.Rules[0].Reason = audit.RuleFailed, "panic" }},
 		{"nothing could be read", func(r *audit.Result) { *r = *blindResult() }},
 	} {
 		for _, format := range []Format{Table, Wide} {

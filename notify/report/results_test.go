@@ -35,7 +35,7 @@ func cleanResult() *audit.Result {
 		res.Reads = append(res.Reads, snapshot.Read{Kind: r.kind, Version: "v1", Status: snapshot.Listed, Items: r.items})
 	}
 	for _, name := range []string{"default-deny-present", "one-owner-per-host", "owner-known"} {
-		res.Rules = append(res.Rules, audit.Outcome{Rule: name, Status: audit.Ran})
+		res.Rules = append(res.Rules, audit.Outcome{Rule: name, Status: audit.RuleRan})
 	}
 	return res
 }
@@ -43,11 +43,11 @@ func cleanResult() *audit.Result {
 // toldResult adds to a sweep what became of the digests for owners.
 func toldResult(res *audit.Result) *audit.Result {
 	res.Deliveries = []audit.Delivery{
-		{Sender: "events", Result: audit.Refused, Reason: "may not create events in namespace shop"},
-		{Sender: "slack", Owner: "left", Result: audit.Sent},
-		{Sender: "slack", Owner: "night", Result: audit.Held, Reason: "quiet hours"},
-		{Sender: "slack", Owner: "right", Result: audit.Refused, Reason: "channel_not_found"},
-		{Sender: "webhook", Owner: "left\x1b[2J", Result: audit.Failed, Reason: "POST https://hooks.example.com: 503 Service Unavailable"},
+		{Sender: "events", Result: audit.DeliveryRefused, Reason: "may not create events in namespace shop"},
+		{Sender: "slack", Owner: "left", Result: audit.DeliverySent},
+		{Sender: "slack", Owner: "night", Result: audit.DeliveryHeld, Reason: "quiet hours"},
+		{Sender: "slack", Owner: "right", Result: audit.DeliveryRefused, Reason: "channel_not_found"},
+		{Sender: "webhook", Owner: "left\x1b[2J", Result: audit.DeliveryFailed, Reason: "POST https://hooks.example.com: 503 Service Unavailable"},
 	}
 	res.Silenced = &audit.Silenced{Findings: 12, Messages: 3}
 	res.Messages = []audit.Message{
@@ -82,14 +82,14 @@ func brokenResult() *audit.Result {
 		}},
 		{Namespace: "search", Workloads: 12, Ingress: rules.Partial, Egress: rules.Present, Open: "ingress", Scope: "cluster"},
 	}
-	res.Passed = []audit.Passed{{Version: "v1", Kind: "ConfigMap", Items: 12}, {Group: "batch.example.com", Version: "v1", Kind: "Run", Items: 1}}
+	res.Ignored = []audit.IgnoredKind{{Version: "v1", Kind: "ConfigMap", Items: 12}, {Group: "batch.example.com", Version: "v1", Kind: "Run", Items: 1}}
 	return res
 }
 
 func missingDeny() audit.Finding {
 	return finding("default-deny-present", rules.High, audit.Finding{
 		Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: "payments", Detail: "Egress"},
-		Verdict: "missing", Owners: []string{"payments"}, State: audit.Open, FirstSeen: swept.Add(-75 * time.Hour),
+		Verdict: "missing", Owners: []string{"payments"}, State: audit.StateOpen, FirstSeen: swept.Add(-75 * time.Hour),
 		Message: "No policy denies egress of payments by default: 2 workloads may reach everything.",
 		Cause:   "The oldest exposed workload came 2025-11-03 08:12:44, the newest 2026-09-29 02:00:00. A gate at admission judges policies, not their absence.",
 		Remedy:  "Add a NetworkPolicy to payments that selects every pod (podSelector: {}) with policyTypes [Egress]. The sweep reads live objects, so applying the workloads again does not help.",
@@ -105,7 +105,7 @@ func race(host string) audit.Finding {
 	at := time.Date(2026, 9, 29, 9, 58, 1, 0, time.UTC)
 	return finding("one-owner-per-host", rules.High, audit.Finding{
 		Subject: rules.Subject{Kind: rules.SubjectHost, Name: host},
-		Verdict: "contested", Owners: []string{"team-a", "team-b"}, State: audit.Open, FirstSeen: swept,
+		Verdict: "contested", Owners: []string{"team-a", "team-b"}, State: audit.StateOpen, FirstSeen: swept,
 		Message: "Host " + host + " is claimed by 2 owners with 2 objects.",
 		Cause: "All claimants were created within the same second: consistent with a race, in which admission " +
 			"let each through before it could see the others.",
@@ -127,7 +127,7 @@ func squatted() audit.Finding {
 	old := time.Date(2025, 12, 31, 10, 0, 1, 0, time.UTC)
 	return finding("one-owner-per-host", rules.High, audit.Finding{
 		Subject: rules.Subject{Kind: rules.SubjectHost, Name: "*.apps.example.com"},
-		Verdict: "contested", Owners: []string{"platform", "search"}, State: audit.Pending,
+		Verdict: "contested", Owners: []string{"platform", "search"}, State: audit.StatePending,
 		Message: "Host *.apps.example.com is claimed by 1 owner and 1 namespace without a known owner with 3 objects.",
 		Cause: "Ingress edge/wildcard claimed it 271d before Ingress playground/try-out-the-new-frontend: a gate that looked " +
 			"at live objects could have refused the later one, so the gate was absent, off, exempt, bypassed or behind, " +
@@ -169,8 +169,8 @@ func incompleteResult() *audit.Result {
 	res.Problems = []audit.Problem{
 		{Where: "estate/broken.yaml, document 3", Reason: "yaml: line 4: mapping values are not allowed here\n"},
 	}
-	res.Rules[0] = audit.Outcome{Rule: "default-deny-present", Status: audit.Skipped, Reason: "cronjobs.batch, jobs.batch, networkpolicies.networking.k8s.io and replicasets.apps were not read"}
-	res.Rules[2] = audit.Outcome{Rule: "owner-known", Status: audit.Broken, Reason: "panic: index out of range [3] with length 3"}
+	res.Rules[0] = audit.Outcome{Rule: "default-deny-present", Status: audit.RuleSkipped, Reason: "cronjobs.batch, jobs.batch, networkpolicies.networking.k8s.io and replicasets.apps were not read"}
+	res.Rules[2] = audit.Outcome{Rule: "owner-known", Status: audit.RuleFailed, Reason: "panic: index out of range [3] with length 3"}
 	res.Findings = []audit.Finding{race("shop.example.com")}
 	res.Isolation, res.Advisories = nil, nil
 	return res
@@ -185,7 +185,7 @@ func blindResult() *audit.Result {
 			r.Kind, r.Kind.Resource(), r.Kind.Group())
 	}
 	for i := range res.Rules {
-		res.Rules[i].Status, res.Rules[i].Reason = audit.Skipped, "namespaces was not read"
+		res.Rules[i].Status, res.Rules[i].Reason = audit.RuleSkipped, "namespaces was not read"
 	}
 	return res
 }
@@ -225,10 +225,10 @@ func hostileResult() *audit.Result {
 		res.Findings = append(res.Findings, f)
 		res.Advisories = append(res.Advisories, audit.Advisory{Rule: h, Subject: f.Subject, Owners: f.Owners, Message: bad, Objects: f.Objects})
 		res.Isolation = append(res.Isolation, rules.Isolation{
-			Namespace: h, Ingress: rules.Denial(h), Egress: rules.Denial(h), Open: h, Scope: h,
+			Namespace: h, Ingress: rules.IsolationState(h), Egress: rules.IsolationState(h), Open: h, Scope: h,
 			Exposed: []rules.Exposed{{Kind: h, Name: h, Direction: h, Reason: h}},
 		})
-		res.Passed = append(res.Passed, audit.Passed{Group: h, Version: h, Kind: h})
+		res.Ignored = append(res.Ignored, audit.IgnoredKind{Group: h, Version: h, Kind: h})
 		res.Problems = append(res.Problems, audit.Problem{Where: h, Reason: bad})
 		res.Rules = append(res.Rules, audit.Outcome{Rule: h, Status: audit.OutcomeStatus(h), Reason: h})
 		res.Reads = append(res.Reads, snapshot.Read{Kind: snapshot.Kind("x." + h), Version: h, Status: snapshot.Status(h), Err: h})

@@ -149,7 +149,7 @@ func ran(res *audit.Result) shown {
 func judged(res *audit.Result) int {
 	n := 0
 	for _, o := range res.Rules {
-		if o.Status == audit.Ran {
+		if o.Status == audit.RuleRan {
 			n++
 		}
 	}

@@ -32,7 +32,7 @@ func TestRedirects(t *testing.T) {
 		hook := sender.NewWebhook(func(path string) (notify.Secret, error) { return notify.NewSecret([]byte(server.URL + path)) },
 			[]string{strings.TrimPrefix(server.URL, "http://")}, sender.Options{Clock: clock})
 		for _, by := range []notify.Sender{bot, hook} {
-			_, err := by.Send(t.Context(), to(hookURI), one(t, by), audit.Place{})
+			_, err := by.Send(t.Context(), to(hookURI), one(t, by), audit.MessageRef{})
 			check(t, err, "redirect", true)
 		}
 		if followed {
@@ -50,7 +50,7 @@ func TestAnswersOfOthers(t *testing.T) {
 		hook := sender.NewWebhook(func(path string) (notify.Secret, error) { return notify.NewSecret([]byte(server.URL + path)) },
 			[]string{strings.TrimPrefix(server.URL, "http://")}, sender.Options{Clock: newTicker().clock()})
 		for _, by := range []notify.Sender{bot, hook} {
-			if _, err := by.Send(t.Context(), to(hookURI), one(t, by), audit.Place{}); err == nil || errors.Is(err, notify.ErrRefused) {
+			if _, err := by.Send(t.Context(), to(hookURI), one(t, by), audit.MessageRef{}); err == nil || errors.Is(err, notify.ErrRefused) {
 				t.Errorf("%s: %q: %v", by.Name(), answer, err)
 			}
 		}

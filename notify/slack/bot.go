@@ -45,7 +45,7 @@ func (*Bot) Plan(d notify.Digest) []notify.Message { return plan(d, true) }
 // Send posts or updates a message in the channel that is the recipient's address.
 // A reply to a message that is gone is posted as one of its own, and so is one in a
 // channel that is gone where the address is a name that another one has by now.
-func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.Place) (audit.Place, error) {
+func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.MessageRef) (audit.MessageRef, error) {
 	channel := to.Address
 	if beneath.Message != "" && beneath.Channel != channel {
 		channel = beneath.Channel // the thread is there, whatever a name means by now
@@ -54,15 +54,15 @@ func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, b
 	doing := "post to channel " + seen(channel, maxLineName)
 	content, f := bodyOf(m)
 	if f.outcome != sent {
-		return audit.Place{}, newError(doing, f, notify.Secret{})
+		return audit.MessageRef{}, newError(doing, f, notify.Secret{})
 	}
 	token, err := b.token()
 	if err != nil {
-		return audit.Place{}, newError("read the token", failure{outcome: passing, text: err.Error()}, notify.Secret{})
+		return audit.MessageRef{}, newError("read the token", failure{outcome: passing, text: err.Error()}, notify.Secret{})
 	}
 	api := slack.New(token.Reveal(), slack.OptionHTTPClient(b.http), slack.OptionAPIURL(b.url))
 	place := content.update
-	if place != (audit.Place{}) {
+	if place != (audit.MessageRef{}) {
 		doing = "update a message in channel " + place.Channel
 		f = b.update(ctx, api, content)
 	} else {
@@ -74,14 +74,14 @@ func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, b
 		}
 	}
 	if f.outcome != sent {
-		return audit.Place{}, newError(doing, f, token)
+		return audit.MessageRef{}, newError(doing, f, token)
 	}
 	return place, nil
 }
 
-func (b *Bot) post(ctx context.Context, api *slack.Client, channel, thread string, content body) (audit.Place, failure) {
+func (b *Bot) post(ctx context.Context, api *slack.Client, channel, thread string, content body) (audit.MessageRef, failure) {
 	for {
-		var place audit.Place
+		var place audit.MessageRef
 		f := b.try(ctx, channel, interval, func() (err error) {
 			place.Channel, place.Message, err = api.PostMessageContext(ctx, channel, content.options(thread)...)
 			if err == nil && place.Message == "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // A config that is edited at random between sweeps of a world that changes, with a
@@ -19,7 +19,7 @@ func TestRandomEdits(t *testing.T) {
 			const owners = 4
 			ws, cfg := teams(owners)
 			for o := range owners {
-				ws.Channels[strings.Replace(channelOf(team(o)), "X", "Y", 1)] = slacktest.Member
+				ws.Channels[strings.Replace(channelOf(team(o)), "X", "Y", 1)] = fakeslack.Member
 			}
 			link(t, ws, cfg, func(t *testing.T, c *chain) {
 				random := rand.New(rand.NewPCG(seed, 5))
@@ -38,11 +38,11 @@ func TestRandomEdits(t *testing.T) {
 				c.settled()
 				checked := 0
 				for id, s := range c.store.held {
-					for _, m := range s.Told {
+					for _, m := range s.Notifications {
 						if c.mute[m.Owner] {
 							continue
 						}
-						if checked++; m.Knows() {
+						if checked++; m.Notified() {
 							t.Errorf("%s is over, and %s knows it as %q", id, m.Owner, m.Last)
 						}
 					}
@@ -89,11 +89,11 @@ func (c *chain) turn(random *rand.Rand, owners int) {
 		}
 	}
 	down := random.IntN(4) == 0
-	c.slack.Faults(func(slacktest.Request) slacktest.Fault {
+	c.slack.Faults(func(fakeslack.Request) fakeslack.Fault {
 		if down && random.IntN(3) == 0 {
-			return slacktest.Fault{Status: 500}
+			return fakeslack.Fault{Status: 500}
 		}
-		return slacktest.Fault{}
+		return fakeslack.Fault{}
 	})
 	for o := range owners {
 		if strings.Contains(c.config, "{name: "+team(o)+", reportOnly: true") {

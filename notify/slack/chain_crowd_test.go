@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // Slack takes fifty updates a minute of all channels together. Whoever waits for
@@ -21,11 +21,11 @@ func TestUpdatesHoldUpNobody(t *testing.T) {
 		c.all(c.sweep(), owners)
 		clear(c.world)
 		began, last := time.Now(), time.Time{}
-		c.slack.Faults(func(r slacktest.Request) slacktest.Fault {
+		c.slack.Faults(func(r fakeslack.Request) fakeslack.Fault {
 			if r.Method != "chat.update" {
 				last = time.Now()
 			}
-			return slacktest.Fault{}
+			return fakeslack.Fault{}
 		})
 		c.all(c.sweep(), owners)
 		if d := last.Sub(began); d > 30*time.Second {
@@ -48,7 +48,7 @@ func TestRefusalsHoldUpNobody(t *testing.T) {
 	const owners, reached = 60, 10
 	ws, cfg := teams(owners)
 	for o := range owners - reached {
-		ws.Channels[channelOf(team(o))] = slacktest.Outside
+		ws.Channels[channelOf(team(o))] = fakeslack.Outside
 	}
 	link(t, ws, cfg, func(t *testing.T, c *chain) {
 		of := map[string][]string{}
@@ -59,11 +59,11 @@ func TestRefusalsHoldUpNobody(t *testing.T) {
 		}
 		began := time.Now()
 		last := began
-		c.slack.Faults(func(r slacktest.Request) slacktest.Fault {
+		c.slack.Faults(func(r fakeslack.Request) fakeslack.Fault {
 			if r.Channel != "C000" {
 				last = time.Now()
 			}
-			return slacktest.Fault{}
+			return fakeslack.Fault{}
 		})
 		got := c.sweep()
 		in := c.channels()
@@ -73,10 +73,10 @@ func TestRefusalsHoldUpNobody(t *testing.T) {
 		if d := last.Sub(began); d > time.Minute {
 			t.Errorf("the last owner is told %v after the first", d)
 		}
-		if len(got[audit.Refused]) != owners-reached || !strings.Contains(got[audit.Refused][0], "not_in_channel: invite the app") {
-			t.Errorf("refused: %d", len(got[audit.Refused]))
+		if len(got[audit.DeliveryRefused]) != owners-reached || !strings.Contains(got[audit.DeliveryRefused][0], "not_in_channel: invite the app") {
+			t.Errorf("refused: %d", len(got[audit.DeliveryRefused]))
 		}
-		for n := 0; len(got[audit.Failed]) > 0 && n < 20; n++ {
+		for n := 0; len(got[audit.DeliveryFailed]) > 0 && n < 20; n++ {
 			got = c.sweep() // what the time did not do for
 		}
 		named := map[string]int{}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // edit changes the config between two sweeps.
@@ -44,7 +44,7 @@ func (c *chain) shows(want string) {
 // in the old channel, which may be anybody's by now, is left alone.
 func TestTeamMovesToAnotherChannel(t *testing.T) {
 	ws, cfg := teams(1)
-	ws.Channels["C0NEW"] = slacktest.Member
+	ws.Channels["C0NEW"] = fakeslack.Member
 	link(t, ws, cfg, func(_ *testing.T, c *chain) {
 		stays := c.add(namespace("stays", "Ingress", team(0)))
 		goes := c.add(namespace("goes", "Ingress", team(0)))
@@ -131,13 +131,13 @@ C000X > Details of 1 finding
 // team's findings is said to be the fallback owner's own.
 func TestThreadOfTheFallbackOwner(t *testing.T) {
 	ws, cfg := teams(1)
-	ws.Channels["C000X"] = slacktest.Archived
+	ws.Channels["C000X"] = fakeslack.Archived
 	link(t, ws, cfg, func(t *testing.T, c *chain) {
 		c.add(namespace("shop", "Ingress", team(0)))
 		c.sweep()
 		clear(c.world)
 		got := c.sweep()
-		if len(got[audit.Sent]) != 1 || len(got[audit.Refused]) != 1 {
+		if len(got[audit.DeliverySent]) != 1 || len(got[audit.DeliveryRefused]) != 1 {
 			t.Errorf("deliveries: %v", got)
 		}
 		c.shows(`
@@ -152,9 +152,9 @@ C000 > 1 finding resolved on ` + "`prod-eu-1`: `shop (Ingress)`" + `
 }
 
 // first is a message as it was before it was brought up to date.
-func (m thread) first() slacktest.Message {
+func (m thread) first() fakeslack.Message {
 	if len(m.Earlier) == 0 {
-		return slacktest.Message{}
+		return fakeslack.Message{}
 	}
-	return slacktest.Message{Text: m.Earlier[0].Text, Blocks: m.Earlier[0].Blocks}
+	return fakeslack.Message{Text: m.Earlier[0].Text, Blocks: m.Earlier[0].Blocks}
 }

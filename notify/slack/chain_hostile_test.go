@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 	"github.com/eventuallytrue/audit/rules"
 )
 
@@ -40,13 +40,13 @@ func TestHostileNames(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		maxNew int
-		app    slacktest.Membership
+		app    fakeslack.Membership
 		told   string // the channel that everything stands in
 	}{
-		{"in the channel of the owner", 1000, slacktest.Member, "CNAMED"},
-		{"in a storm", 1, slacktest.Member, "CNAMED"},
-		{"in place of an owner that cannot be reached", 1000, slacktest.Outside, "C000"},
-		{"in place of one, in a storm", 1, slacktest.Outside, "C000"},
+		{"in the channel of the owner", 1000, fakeslack.Member, "CNAMED"},
+		{"in a storm", 1, fakeslack.Member, "CNAMED"},
+		{"in place of an owner that cannot be reached", 1000, fakeslack.Outside, "C000"},
+		{"in place of one, in a storm", 1, fakeslack.Outside, "C000"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			ws, cfg := teams(0)
@@ -100,7 +100,7 @@ func (c *chain) harmless() {
 	c.t.Helper()
 	kinds := map[string]bool{}
 	for _, m := range c.slack.Messages() {
-		versions := append([]slacktest.Version{{Text: m.Text, Blocks: m.Blocks}}, m.Earlier...)
+		versions := append([]fakeslack.Version{{Text: m.Text, Blocks: m.Blocks}}, m.Earlier...)
 		for _, v := range versions {
 			for _, s := range append(markupOf(c.t, v.Blocks), v.Text) {
 				if bare := spanPattern.ReplaceAllString(s, ""); strings.ContainsAny(bare, "*_~`<>&@#") || strings.Contains(bare, "://") || strings.Contains(bare, "\n") {

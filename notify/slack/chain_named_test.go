@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // named is a workspace with an owner whose Namespace names the channel.
 func named(t *testing.T, test func(*testing.T, *chain)) {
 	t.Helper()
 	ws, cfg := teams(0)
-	ws.Channels["CNAMED"] = slacktest.Member
+	ws.Channels["CNAMED"] = fakeslack.Member
 	ws.Names = map[string]string{"team-x": "CNAMED"}
 	cfg = strings.Replace(cfg, "tokenFile: token}", "tokenFile: token, channelFrom: {namespaceAnnotation: example.com/slack, allow: [\"team-*\"]}}", 1)
 	link(t, ws, cfg, func(t *testing.T, c *chain) {
@@ -45,8 +45,8 @@ func TestPaceOfANamedChannel(t *testing.T) {
 func TestNamedChannelThatWasMadeAnew(t *testing.T) {
 	named(t, func(t *testing.T, c *chain) {
 		c.all(c.sweep(), 1)
-		c.slack.Channel("CNAMED", slacktest.Archived)
-		c.slack.Channel("CAGAIN", slacktest.Member, "team-x")
+		c.slack.Channel("CNAMED", fakeslack.Archived)
+		c.slack.Channel("CAGAIN", fakeslack.Member, "team-x")
 		clear(c.world)
 		c.all(c.sweep(), 1)
 		c.shows(`

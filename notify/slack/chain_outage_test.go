@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // Slack is down for three sweeps, however it is: then everything arrives once, and
 // what was mended meanwhile as mended only.
 func TestOutage(t *testing.T) {
-	always := func(f slacktest.Fault) func(*chain) {
-		return func(c *chain) { c.slack.Faults(func(slacktest.Request) slacktest.Fault { return f }) }
+	always := func(f fakeslack.Fault) func(*chain) {
+		return func(c *chain) { c.slack.Faults(func(fakeslack.Request) fakeslack.Fault { return f }) }
 	}
 	for _, row := range []struct {
 		name   string
@@ -22,11 +22,11 @@ func TestOutage(t *testing.T) {
 		reason string
 	}{
 		{"connections are refused", func(c *chain) { c.wire.cut(true) }, "connection refused"},
-		{"it fails", always(slacktest.Fault{Status: http.StatusInternalServerError}), "Internal Server Error"},
-		{"it hangs", always(slacktest.Fault{Hang: true}), "time"},
-		{"connections break", always(slacktest.Fault{Cut: true}), "EOF"},
-		{"it asks for more patience than there is", always(slacktest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Hour}), "slack takes nothing for"},
-		{"it asks for patience for ever", always(slacktest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Second}), "too many messages"},
+		{"it fails", always(fakeslack.Fault{Status: http.StatusInternalServerError}), "Internal Server Error"},
+		{"it hangs", always(fakeslack.Fault{Hang: true}), "time"},
+		{"connections break", always(fakeslack.Fault{Cut: true}), "EOF"},
+		{"it asks for more patience than there is", always(fakeslack.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Hour}), "slack takes nothing for"},
+		{"it asks for patience for ever", always(fakeslack.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Second}), "too many messages"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			const owners = 70 // more than are told at once
@@ -66,8 +66,8 @@ func (c *chain) outage(owners int, down func(*chain), reason string) {
 	for n := range 3 {
 		began := time.Now()
 		got := c.sweep()
-		if len(got[audit.Failed]) != owners || len(got) != 1 || !told(got[audit.Failed]) {
-			c.t.Fatalf("sweep %d: %d failed: %.300q", n, len(got[audit.Failed]), got)
+		if len(got[audit.DeliveryFailed]) != owners || len(got) != 1 || !told(got[audit.DeliveryFailed]) {
+			c.t.Fatalf("sweep %d: %d failed: %.300q", n, len(got[audit.DeliveryFailed]), got)
 		}
 		if d := time.Since(began); d > 5*time.Minute {
 			c.t.Errorf("sweep %d: telling took %v", n, d)

@@ -5,26 +5,26 @@ import (
 	"strings"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // thread is a message that stands in a channel, with its replies.
 type thread struct {
-	slacktest.Message
-	replies []slacktest.Message
+	fakeslack.Message
+	replies []fakeslack.Message
 }
 
 // channels returns what stands in each channel, in the order of its arrival.
 func (c *chain) channels() map[string][]thread {
 	out := map[string][]thread{}
-	at := map[audit.Place]int{}
+	at := map[audit.MessageRef]int{}
 	for _, m := range c.slack.Messages() {
 		if m.Thread == "" {
-			at[audit.Place{Channel: m.Channel, Message: m.TS}] = len(out[m.Channel])
+			at[audit.MessageRef{Channel: m.Channel, Message: m.TS}] = len(out[m.Channel])
 			out[m.Channel] = append(out[m.Channel], thread{Message: m})
 			continue
 		}
-		parent := &out[m.Channel][at[audit.Place{Channel: m.Channel, Message: m.Thread}]]
+		parent := &out[m.Channel][at[audit.MessageRef{Channel: m.Channel, Message: m.Thread}]]
 		parent.replies = append(parent.replies, m)
 	}
 	return out
@@ -32,12 +32,12 @@ func (c *chain) channels() map[string][]thread {
 
 // teams is a registry of teams, each with a channel of its own, and the workspace
 // that has them.
-func teams(n int) (slacktest.Config, string) {
-	ws := slacktest.Config{Channels: map[string]slacktest.Membership{"C000": slacktest.Member}}
+func teams(n int) (fakeslack.Config, string) {
+	ws := fakeslack.Config{Channels: map[string]fakeslack.Membership{"C000": fakeslack.Member}}
 	var b strings.Builder
 	b.WriteString("cluster: prod-eu-1\nowners:\n  fallback: platform\n  teams:\n    - {name: platform, slack: {channel: C000}}\n")
 	for o := range n {
-		ws.Channels[channelOf(team(o))] = slacktest.Member
+		ws.Channels[channelOf(team(o))] = fakeslack.Member
 		fmt.Fprintf(&b, "    - {name: %s, slack: {channel: %s, mention: %q}}\n", team(o), channelOf(team(o)), mention)
 	}
 	return ws, b.String() + "slack: {tokenFile: token}\n"
@@ -46,7 +46,7 @@ func teams(n int) (slacktest.Config, string) {
 func team(n int) string { return fmt.Sprintf("team-%03d", n) }
 
 // text returns what messages show, unescaped by JSON alone.
-func text(messages ...slacktest.Message) string {
+func text(messages ...fakeslack.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
 		b.WriteString(m.Text + "\n" + string(m.Blocks) + "\n")

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 var (
@@ -44,14 +44,14 @@ type limiter struct {
 }
 
 // lane is what Slack limits together: the messages of a channel, and all updates.
-func lane(r slacktest.Request) string {
+func lane(r fakeslack.Request) string {
 	if r.Method == "chat.update" {
 		return r.Method
 	}
 	return r.Channel
 }
 
-func (l *limiter) decide(r slacktest.Request) slacktest.Fault {
+func (l *limiter) decide(r fakeslack.Request) fakeslack.Fault {
 	now, name := time.Now(), lane(r)
 	for other, until := range l.until {
 		if other != name && now.Before(until) && now.After(l.since[other]) {
@@ -66,12 +66,12 @@ func (l *limiter) decide(r slacktest.Request) slacktest.Fault {
 		delete(l.until, name)
 	}
 	if l.random.IntN(40) > 0 {
-		return slacktest.Fault{}
+		return fakeslack.Fault{}
 	}
 	l.ordered++
 	wait := time.Duration(1+l.random.IntN(10)) * time.Second
 	l.since[name], l.until[name] = now, now.Add(wait)
-	return slacktest.Fault{Status: http.StatusTooManyRequests, RetryAfter: wait}
+	return fakeslack.Fault{Status: http.StatusTooManyRequests, RetryAfter: wait}
 }
 
 // Two hundred owners with one finding to three hundred: each hears of each finding
@@ -142,7 +142,7 @@ func (c *chain) opened(owner string, in map[string][]thread, ids []string) {
 func (c *chain) mended(owner string, in map[string][]thread, ids []string) {
 	c.t.Helper()
 	top := c.top(in, channelOf(owner))
-	var ends []slacktest.Message
+	var ends []fakeslack.Message
 	for _, m := range top.replies {
 		if resolvedPattern.Match(m.Blocks) {
 			ends = append(ends, m)
@@ -157,7 +157,7 @@ func (c *chain) mended(owner string, in map[string][]thread, ids []string) {
 }
 
 // each fails the test unless messages name each finding once, and no other one.
-func (c *chain) each(owner string, messages []slacktest.Message, pattern *regexp.Regexp, ids []string, by func(id string) string) {
+func (c *chain) each(owner string, messages []fakeslack.Message, pattern *regexp.Regexp, ids []string, by func(id string) string) {
 	c.t.Helper()
 	times := map[string]int{}
 	for _, m := range messages {

@@ -13,7 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/notify"
 	sender "github.com/eventuallytrue/audit/notify/slack"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 	"github.com/eventuallytrue/audit/rules"
 )
 
@@ -23,7 +23,7 @@ import (
 type chain struct {
 	t         *testing.T
 	store     hasty
-	slack     *slacktest.Server
+	slack     *fakeslack.Server
 	wire      *wire
 	by        *sender.Bot
 	config    string
@@ -49,11 +49,11 @@ func (h hasty) Update(ctx context.Context, s audit.Stored) (audit.Stored, error)
 }
 
 // link runs a test in a bubble over a workspace.
-func link(t *testing.T, c slacktest.Config, cfg string, test func(*testing.T, *chain)) {
+func link(t *testing.T, c fakeslack.Config, cfg string, test func(*testing.T, *chain)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c.Token, c.Allowed = token, append(c.Allowed, mention)
-		slackd := slacktest.New(c)
+		slackd := fakeslack.New(c)
 		w, carrier := newWire(t, slackd)
 		test(t, &chain{
 			t: t, store: hasty{shelf: &shelf{held: map[string]audit.Stored{}}}, slack: slackd, wire: w, config: cfg,
@@ -96,14 +96,14 @@ func (c *chain) sweep() map[audit.DeliveryResult][]string {
 	}
 	ev := &audit.Evaluation{}
 	for _, r := range rules.All() {
-		ev.Rules = append(ev.Rules, audit.Outcome{Rule: r.Name, Status: audit.Ran})
+		ev.Rules = append(ev.Rules, audit.Outcome{Rule: r.Name, Status: audit.RuleRan})
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.world)) {
 		ev.Findings = append(ev.Findings, c.world[id])
 	}
-	r := audit.Reconciliation{
-		Now: time.Now(), Keep: 720 * time.Hour, MaxNew: c.maxNew, MaxTold: 40,
-		Hold: func(string) audit.Hold { return audit.Hold{} }, Tell: routes.Senders,
+	r := audit.Reconciler{
+		Now: time.Now(), Keep: 720 * time.Hour, MaxNew: c.maxNew, MaxNotifications: 40,
+		Hold: func(string) audit.Hold { return audit.Hold{} }, Senders: routes.Senders,
 	}
 	for _, tr := range r.Reconcile(records, ev) {
 		if !tr.Write {
@@ -130,11 +130,11 @@ func (c *chain) sweep() map[audit.DeliveryResult][]string {
 // all fails the test unless a sweep sent so many digests and nothing else.
 func (c *chain) all(got map[audit.DeliveryResult][]string, sent int) {
 	c.t.Helper()
-	if len(got[audit.Sent]) != sent || len(got) > 1 {
+	if len(got[audit.DeliverySent]) != sent || len(got) > 1 {
 		for result, list := range got {
 			c.t.Logf("%s: %d, the first: %s", result, len(list), list[0])
 		}
-		c.t.Fatalf("%d digests were sent of %d", len(got[audit.Sent]), sent)
+		c.t.Fatalf("%d digests were sent of %d", len(got[audit.DeliverySent]), sent)
 	}
 }
 
@@ -143,8 +143,8 @@ func (c *chain) all(got map[audit.DeliveryResult][]string, sent int) {
 func (c *chain) settled() {
 	c.t.Helper()
 	for id, s := range c.store.held {
-		for _, m := range s.Told {
-			if m.Due != "" || m.Taken != (audit.Taken{}) {
+		for _, m := range s.Notifications {
+			if m.Pending != "" || m.Claim != (audit.Claim{}) {
 				c.t.Fatalf("%s is left with %+v", id, m)
 			}
 		}

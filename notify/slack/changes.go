@@ -10,7 +10,7 @@ import (
 
 // changes tells what became of findings: beneath the message that told of them, or
 // in one of its own where there is none.
-func (p *planner) changes(items []notify.Item, at audit.Place) {
+func (p *planner) changes(items []notify.Item, at audit.MessageRef) {
 	if len(items) == 0 {
 		return
 	}
@@ -19,7 +19,7 @@ func (p *planner) changes(items []notify.Item, at audit.Place) {
 		pg := &page{}
 		if !p.here(at) {
 			pg.add(header(title + p.on()))
-			if p.Instead != "" {
+			if p.FallbackReason != "" {
 				pg.add(p.instead())
 			}
 		}
@@ -47,7 +47,7 @@ func (p *planner) change(pg *page, i notify.Item) bool {
 	switch i.Event {
 	case audit.EventResolved:
 		l, heading := marked(emojiMended, subject(rec)), "Resolved"
-		if rec.Reason != audit.Mended {
+		if rec.Reason != audit.ReasonResolved {
 			l, heading = append(marked(emojiClosed, subject(rec)), words(" "+closing(rec.Reason))), "Closed, not mended"
 		}
 		if age := lasted(rec); age != "" {
@@ -71,9 +71,9 @@ func (p *planner) change(pg *page, i notify.Item) bool {
 // closing says why a finding was closed that nobody mended.
 func closing(r audit.Reason) string {
 	switch r {
-	case audit.RuleRetired:
+	case audit.ReasonRuleRetired:
 		return "is not asked for any more"
-	case audit.WasExcepted:
+	case audit.ReasonExcepted:
 		return "is hidden by an exception"
 	}
 	return "is closed"
@@ -101,7 +101,7 @@ func changeTitle(items []notify.Item) string {
 
 func became(i notify.Item) string {
 	switch {
-	case i.Event == audit.EventResolved && i.Record.Reason == audit.Mended:
+	case i.Event == audit.EventResolved && i.Record.Reason == audit.ReasonResolved:
 		return "resolved"
 	case i.Event == audit.EventResolved:
 		return "closed"

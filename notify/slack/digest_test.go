@@ -18,7 +18,7 @@ const (
 
 var (
 	now    = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-	parent = audit.Place{Channel: channel, Message: "1764417600.000001"}
+	parent = audit.MessageRef{Channel: channel, Message: "1764417600.000001"}
 )
 
 // host is a finding on a host that two teams claim.
@@ -30,7 +30,7 @@ func host(name string, owners ...string) audit.Record {
 			Message: "Two Ingresses of different owners claim the host " + name + ": requests go to whichever the controller read first.",
 			Cause:   "Ingress retail/shop-eu was created 3 seconds after Ingress shop/web, within what two admissions see of each other.",
 			Remedy:  "Remove the host from one of the two, and let its owner ask the other for it.",
-			State:   audit.Open,
+			State:   audit.StateOpen,
 			Objects: []rules.Object{
 				{Ref: snapshot.Ref{Group: "networking.k8s.io", Kind: "Ingress", Namespace: "shop", Name: "web"}, Owner: "team-a", Created: now.Add(-50 * time.Hour)},
 				{Ref: snapshot.Ref{Group: "networking.k8s.io", Kind: "Ingress", Namespace: "retail", Name: "shop-eu"}, Owner: "team-b", Created: now.Add(-3 * time.Hour), Detail: "through its server-alias"},
@@ -49,7 +49,7 @@ func namespace(name, direction string, owners ...string) audit.Record {
 			Message: "No policy denies " + strings.ToLower(direction) + " in namespace " + name + ". All 2 workloads are open.",
 			Cause:   "undetermined: whether a policy that denies was ever there cannot be told from what is stored.",
 			Remedy:  "Add a NetworkPolicy with an empty podSelector and policyTypes [" + direction + "].",
-			State:   audit.Open,
+			State:   audit.StateOpen,
 			Objects: []rules.Object{
 				{Ref: snapshot.Ref{Group: "apps", Kind: "Deployment", Namespace: name, Name: "web"}, Owner: "team-a", Created: now.Add(-300 * time.Hour), Detail: "no policy governs it"},
 			},
@@ -61,13 +61,13 @@ func namespace(name, direction string, owners ...string) audit.Record {
 
 // resolved ends a finding an hour ago.
 func resolved(r audit.Record, why audit.Reason) audit.Record {
-	r.State, r.Reason, r.ResolvedAt = audit.Resolved, why, now.Add(-time.Hour)
+	r.State, r.Reason, r.ResolvedAt = audit.StateResolved, why, now.Add(-time.Hour)
 	return r
 }
 
 // at marks a record as told to team-a by the message at the parent.
 func at(r audit.Record) audit.Record {
-	r.SetTold(audit.Told{Sender: "slack", Owner: "team-a", Last: audit.EventOpened, Place: parent})
+	r.SetNotification(audit.Notification{Sender: "slack", Owner: "team-a", Last: audit.EventOpened, Message: parent})
 	return r
 }
 
@@ -81,14 +81,14 @@ func many(n int) []audit.Record {
 }
 
 // items are records with one event.
-func items(event audit.Event, place audit.Place, records ...audit.Record) []notify.Item {
+func items(event audit.Event, place audit.MessageRef, records ...audit.Record) []notify.Item {
 	var out []notify.Item
 	for _, r := range records {
 		last := audit.EventOpened
 		if event == audit.EventOpened {
 			last = ""
 		}
-		out = append(out, notify.Item{Record: r, Owners: []string{"team-a"}, Event: event, Last: last, Place: place})
+		out = append(out, notify.Item{Record: r, Owners: []string{"team-a"}, Event: event, Last: last, Message: place})
 	}
 	return out
 }
@@ -97,13 +97,13 @@ func items(event audit.Event, place audit.Place, records ...audit.Record) []noti
 func digest(open int, lists ...[]notify.Item) notify.Digest {
 	d := notify.Digest{
 		Cluster: "prod-eu-1", Home: "audit", To: notify.Recipient{Owner: "team-a", Address: channel, Mention: mention},
-		Open: open, Now: now, Earlier: map[audit.Place][]notify.Item{},
+		Open: open, Now: now, Earlier: map[audit.MessageRef][]notify.Item{},
 	}
 	for _, list := range lists {
 		d.Items = append(d.Items, list...)
 		for _, i := range list {
-			if i.Place != (audit.Place{}) {
-				d.Earlier[i.Place] = append(d.Earlier[i.Place], notify.Item{Record: i.Record, Place: i.Place})
+			if i.Message != (audit.MessageRef{}) {
+				d.Earlier[i.Message] = append(d.Earlier[i.Message], notify.Item{Record: i.Record, Message: i.Message})
 			}
 		}
 	}
@@ -118,7 +118,7 @@ type sample struct {
 }
 
 func samples() []sample {
-	nowhere := audit.Place{}
+	nowhere := audit.MessageRef{}
 	storm := many(300)
 	back := namespace("billing", "Ingress", "team-a")
 	back.Reopened = 1
@@ -128,12 +128,12 @@ func samples() []sample {
 		storm[i].Storm = true
 	}
 	instead := digest(1, items(audit.EventOpened, nowhere, host("shop.example.com", "team-x")))
-	instead.To.Owner, instead.Instead = "platform", "team-x: post to channel C0999999999: not_in_channel: invite the app to the channel"
+	instead.To.Owner, instead.FallbackReason = "platform", "team-x: post to channel C0999999999: not_in_channel: invite the app to the channel"
 	instead.Items[0].Owners = []string{"team-x"}
 	changed := digest(2,
 		items(audit.EventChanged, parent, stays),
 		items(audit.EventReleased, parent, given),
-		items(audit.EventResolved, parent, resolved(at(namespace("payments", "Egress", "team-a")), audit.Mended), resolved(at(namespace("legacy", "Ingress", "team-a")), audit.WasExcepted)))
+		items(audit.EventResolved, parent, resolved(at(namespace("payments", "Egress", "team-a")), audit.ReasonResolved), resolved(at(namespace("legacy", "Ingress", "team-a")), audit.ReasonExcepted)))
 	changed.Earlier[parent] = append(changed.Earlier[parent], items("", parent, at(namespace("search", "Egress", "team-a")))...)
 	opened := digest(12, items(audit.EventOpened, nowhere, host("shop.example.com", "team-a", "team-b"), namespace("payments", "Egress", "team-a")))
 	return []sample{
@@ -142,7 +142,7 @@ func samples() []sample {
 		{"opened-many", "More is new than a message has room for: the thread has all of it.", digest(28, items(audit.EventOpened, nowhere, many(28)...)), false},
 		{"storm", "So much is new that nobody could be told of it one by one.", digest(300, items(audit.EventOpened, nowhere, storm...)), false},
 		{"changed", "Something changed, was mended, was excepted or became somebody else's: a reply, and the message brought up to date.", changed, false},
-		{"resolved", "Everything that a message told of was mended.", digest(0, items(audit.EventResolved, parent, resolved(at(host("shop.example.com", "team-a")), audit.Mended))), false},
+		{"resolved", "Everything that a message told of was mended.", digest(0, items(audit.EventResolved, parent, resolved(at(host("shop.example.com", "team-a")), audit.ReasonResolved))), false},
 		{"overtaken", "Something was mended before it could be told.", overtaken(), false},
 		{"reminder", "Something is still open. A reply, shown in the channel too, since one is high.", digest(2, items(audit.EventReminder, parent, at(host("shop.example.com", "team-a", "team-b")), at(namespace("payments", "Egress", "team-a")))), false},
 		{"reminder-medium", "The same where nothing is high: nobody is called, and it stays in the thread.", digest(1, items(audit.EventReminder, parent, at(namespace("payments", "Egress", "team-a")))), false},
@@ -154,7 +154,7 @@ func samples() []sample {
 }
 
 func overtaken() notify.Digest {
-	d := digest(0, items(audit.EventResolved, audit.Place{}, resolved(host("shop.example.com", "team-a"), audit.Mended)))
+	d := digest(0, items(audit.EventResolved, audit.MessageRef{}, resolved(host("shop.example.com", "team-a"), audit.ReasonResolved)))
 	d.Items[0].Last = ""
 	return d
 }
@@ -176,7 +176,7 @@ func hostile() notify.Digest {
 		r.Objects[1].Name, r.Objects[1].Owner, r.Objects[1].Detail = s, s, s
 		opened = append(opened, r)
 	}
-	d := digest(len(opened), items(audit.EventOpened, audit.Place{}, opened...))
-	d.Cluster, d.To.Owner, d.Instead = "<!everyone>`*", "<!here>`", "<@U0123>: \u202e<https://evil.example>"
+	d := digest(len(opened), items(audit.EventOpened, audit.MessageRef{}, opened...))
+	d.Cluster, d.To.Owner, d.FallbackReason = "<!everyone>`*", "<!here>`", "<@U0123>: \u202e<https://evil.example>"
 	return d
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Parts are what a message is made of.
-func Parts(m notify.Message) (update audit.Place, broadcast bool, text string, blocks []slack.Block) {
+func Parts(m notify.Message) (update audit.MessageRef, broadcast bool, text string, blocks []slack.Block) {
 	b := m.Body.(body)
 	return b.update, b.broadcast, b.text, b.blocks
 }

@@ -56,9 +56,9 @@ func others(i notify.Item) []string {
 // state is a finding in a list that is brought up to date.
 func state(i notify.Item) line {
 	switch {
-	case i.Record.State == audit.Resolved && i.Record.Reason == audit.Mended:
+	case i.Record.State == audit.StateResolved && i.Record.Reason == audit.ReasonResolved:
 		return marked(emojiMended, said(i).struck())
-	case i.Record.State == audit.Resolved:
+	case i.Record.State == audit.StateResolved:
 		return marked(emojiClosed, said(i).struck())
 	case over(i):
 		return marked(emojiGiven, said(i).struck())

@@ -21,10 +21,10 @@ func said(text string) notify.Digest {
 			o.Group, o.Kind, o.Namespace, o.Name, o.Owner, o.Reason, o.Detail = text, text, text, text, text, text, text
 		}
 		r.ID = rules.ID(r.Rule, r.Subject)
-		all = append(all, items(event, audit.Place{}, r)...)
+		all = append(all, items(event, audit.MessageRef{}, r)...)
 	}
 	d := digest(len(all), all)
-	d.Cluster, d.To.Owner, d.Instead = text, text, text
+	d.Cluster, d.To.Owner, d.FallbackReason = text, text, text
 	return d
 }
 

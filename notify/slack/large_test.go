@@ -26,21 +26,21 @@ func large() []sample {
 	var records, over []audit.Record
 	for i := range 60 {
 		records = append(records, longest(i))
-		over = append(over, resolved(at(longest(i)), audit.Mended))
+		over = append(over, resolved(at(longest(i)), audit.ReasonResolved))
 	}
 	var out []sample
 	for _, webhook := range []bool{false, true} {
 		for _, event := range []audit.Event{audit.EventOpened, audit.EventReopened, audit.EventDetails, audit.EventChanged, audit.EventReleased, audit.EventReminder} {
 			out = append(out,
-				sample{name: "large " + string(event), digest: digest(60, items(event, audit.Place{}, records...)), webhook: webhook},
+				sample{name: "large " + string(event), digest: digest(60, items(event, audit.MessageRef{}, records...)), webhook: webhook},
 				sample{name: "large in a thread " + string(event), digest: digest(60, items(event, parent, records...)), webhook: webhook})
 		}
 		d := digest(60, items(audit.EventResolved, parent, over...))
-		d.To.Owner, d.Cluster, d.Instead = strings.Repeat("o", 3000), strings.Repeat("c", 3000), strings.Repeat("i", 3000)
+		d.To.Owner, d.Cluster, d.FallbackReason = strings.Repeat("o", 3000), strings.Repeat("c", 3000), strings.Repeat("i", 3000)
 		out = append(out, sample{name: "large resolved", digest: d, webhook: webhook})
-		d.Items = items(audit.EventChanged, audit.Place{}, records...)
+		d.Items = items(audit.EventChanged, audit.MessageRef{}, records...)
 		out = append(out, sample{name: "large changed instead", digest: d, webhook: webhook})
-		d.Items = items(audit.EventOpened, audit.Place{}, records...)
+		d.Items = items(audit.EventOpened, audit.MessageRef{}, records...)
 		out = append(out, sample{name: "large opened instead", digest: d, webhook: webhook})
 	}
 	return out
@@ -65,11 +65,11 @@ func random(seed uint64) sample {
 	d := digest(r.IntN(50))
 	events := []audit.Event{audit.EventOpened, audit.EventReopened, audit.EventChanged, audit.EventDetails, audit.EventResolved, audit.EventReleased, audit.EventReminder}
 	for _, rec := range lists {
-		event, place := events[r.IntN(len(events))], audit.Place{}
+		event, place := events[r.IntN(len(events))], audit.MessageRef{}
 		if event == audit.EventResolved {
-			rec = resolved(rec, []audit.Reason{audit.Mended, audit.RuleRetired, audit.WasExcepted}[r.IntN(3)])
+			rec = resolved(rec, []audit.Reason{audit.ReasonResolved, audit.ReasonRuleRetired, audit.ReasonExcepted}[r.IntN(3)])
 		}
-		if len(rec.Told) > 0 {
+		if len(rec.Notifications) > 0 {
 			place = parent
 		}
 		d2 := digest(0, items(event, place, rec))

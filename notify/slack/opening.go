@@ -74,12 +74,12 @@ func (p *planner) details(items []notify.Item, m notify.Message) {
 
 // leftDetails tells what an earlier sweep did not come to.
 func (p *planner) leftDetails(items []notify.Item) {
-	var at []audit.Place
-	by := map[audit.Place][]notify.Item{}
+	var at []audit.MessageRef
+	by := map[audit.MessageRef][]notify.Item{}
 	for _, i := range items {
-		place := i.Place
+		place := i.Message
 		if !p.here(place) {
-			place = audit.Place{}
+			place = audit.MessageRef{}
 		}
 		if by[place] == nil {
 			at = append(at, place)
@@ -99,7 +99,7 @@ func (p *planner) begin(title, counts string) *page {
 		counts = p.To.Mention + " " + counts
 	}
 	pg.add(markup(counts))
-	if p.Instead != "" {
+	if p.FallbackReason != "" {
 		pg.add(p.instead())
 	}
 	return pg
@@ -107,7 +107,7 @@ func (p *planner) begin(title, counts string) *page {
 
 // instead says why those are told who are not the owners.
 func (p *planner) instead() slack.Block {
-	return paragraphs(line{words("You are told in place of "), prose(p.Instead, maxProse)})
+	return paragraphs(line{words("You are told in place of "), prose(p.FallbackReason, maxProse)})
 }
 
 // head returns the first items.
@@ -130,7 +130,7 @@ func (p *planner) more(pg *page, n int, where string) {
 // footer says how many findings are open, to those whose they are.
 func (p *planner) footer(pg *page) {
 	switch {
-	case p.Instead != "":
+	case p.FallbackReason != "":
 	case p.Open == 0:
 		pg.end(small("Nothing is open for " + p.To.Owner + "."))
 	default:

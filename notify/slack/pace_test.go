@@ -8,7 +8,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	sender "github.com/eventuallytrue/audit/notify/slack"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // A channel gets a message a second, so that Slack never has to ask for patience,
@@ -19,7 +19,7 @@ func TestPace(t *testing.T) {
 		slackd := workspace(t, clock)
 		by, address := make(slackd, clock)
 		for range 4 {
-			if _, err := by.Send(t.Context(), to(address), one(t, by), audit.Place{}); err != nil {
+			if _, err := by.Send(t.Context(), to(address), one(t, by), audit.MessageRef{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -27,7 +27,7 @@ func TestPace(t *testing.T) {
 		if name == "webhook" {
 			other = "/services/T0/B0/second"
 		}
-		if _, err := by.Send(t.Context(), to(other), one(t, by), audit.Place{}); err != nil {
+		if _, err := by.Send(t.Context(), to(other), one(t, by), audit.MessageRef{}); err != nil {
 			t.Fatal(err)
 		}
 		if want := slices.Repeat([]time.Duration{time.Second}, 3); !slices.Equal(clock.slept, want) || len(slackd.Requests()) != 5 {
@@ -40,7 +40,7 @@ func TestPace(t *testing.T) {
 func TestOneChannelWaits(t *testing.T) {
 	clock := newTicker()
 	slackd := workspace(t, clock)
-	slackd.FailNext(slacktest.Fault{Status: 429, RetryAfter: 30 * time.Second})
+	slackd.FailNext(fakeslack.Fault{Status: 429, RetryAfter: 30 * time.Second})
 	waiting, goOn := make(chan time.Duration, 1), make(chan struct{})
 	by := sender.NewBot(secret(token), slackd.APIURL(), sender.Options{Clock: sender.Clock{Now: clock.Now, Sleep: func(ctx context.Context, d time.Duration) error {
 		waiting <- d
@@ -49,7 +49,7 @@ func TestOneChannelWaits(t *testing.T) {
 	}}})
 	first := make(chan error, 1)
 	go func() {
-		_, err := by.Send(t.Context(), to(channel), one(t, by), audit.Place{})
+		_, err := by.Send(t.Context(), to(channel), one(t, by), audit.MessageRef{})
 		first <- err
 	}()
 	select {
@@ -60,7 +60,7 @@ func TestOneChannelWaits(t *testing.T) {
 	case err := <-first:
 		t.Fatalf("it does not wait (%v)", err)
 	}
-	if _, err := by.Send(t.Context(), to("C02"), one(t, by), audit.Place{}); err != nil {
+	if _, err := by.Send(t.Context(), to("C02"), one(t, by), audit.MessageRef{}); err != nil {
 		t.Error(err)
 	}
 	if got := slackd.Messages(); len(got) != 1 || got[0].Channel != "C02" {

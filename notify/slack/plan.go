@@ -17,7 +17,7 @@ import (
 type body struct {
 	// update is the message that this is a newer version of, zero where it is one
 	// of its own.
-	update audit.Place
+	update audit.MessageRef
 	// broadcast shows a reply in the channel as well.
 	broadcast bool
 	text      string // for notifications, and where blocks are not shown
@@ -37,7 +37,7 @@ type planner struct {
 func plan(d notify.Digest, threads bool) []notify.Message {
 	p := &planner{Digest: d, threads: threads}
 	var opened, storm, told, elsewhere, reminders []notify.Item
-	places := map[audit.Place][]notify.Item{} // that something changed of
+	places := map[audit.MessageRef][]notify.Item{} // that something changed of
 	for _, i := range d.Items {
 		switch isNew := i.Event == audit.EventOpened || i.Event == audit.EventReopened; {
 		case isNew && i.Record.Storm:
@@ -48,8 +48,8 @@ func plan(d notify.Digest, threads bool) []notify.Message {
 			told = append(told, i)
 		case i.Event == audit.EventReminder:
 			reminders = append(reminders, i)
-		case p.here(i.Place):
-			places[i.Place] = append(places[i.Place], i)
+		case p.here(i.Message):
+			places[i.Message] = append(places[i.Message], i)
 		default:
 			elsewhere = append(elsewhere, i)
 		}
@@ -60,7 +60,7 @@ func plan(d notify.Digest, threads bool) []notify.Message {
 	for _, place := range sorted {
 		p.changes(places[place], place)
 	}
-	p.changes(elsewhere, audit.Place{})
+	p.changes(elsewhere, audit.MessageRef{})
 	p.reminder(reminders)
 	p.leftDetails(told)
 	for _, place := range sorted {
@@ -73,19 +73,19 @@ func plan(d notify.Digest, threads bool) []notify.Message {
 // the digest goes to: another one was somebody else's, or is no longer theirs. A
 // channel that is named and not identified is taken for the one that it was, but
 // for those who are told in place of others.
-func (p *planner) here(at audit.Place) bool {
+func (p *planner) here(at audit.MessageRef) bool {
 	switch {
 	case !p.threads || at.Message == "":
 		return false
 	case channelID.MatchString(p.To.Address):
 		return at.Channel == p.To.Address
 	}
-	return p.Instead == ""
+	return p.FallbackReason == ""
 }
 
 var channelID = regexp.MustCompile(`^[CGD][A-Z0-9]{2,}$`)
 
-func comparePlaces(a, b audit.Place) int {
+func comparePlaces(a, b audit.MessageRef) int {
 	return cmp.Or(strings.Compare(a.Channel, b.Channel), strings.Compare(a.Message, b.Message))
 }
 
@@ -101,7 +101,7 @@ func (p *planner) add(pg *page, m notify.Message, b body) int {
 func own() notify.Message { return notify.Message{Beneath: notify.NotBeneath} }
 
 // thread is a message beneath one that was sent earlier, if it can be.
-func (p *planner) thread(at audit.Place) notify.Message {
+func (p *planner) thread(at audit.MessageRef) notify.Message {
 	m := own()
 	if p.here(at) {
 		m.Thread = at

@@ -69,7 +69,7 @@ func describe(plan []notify.Message) []planned {
 		switch {
 		case m.Beneath != notify.NotBeneath:
 			p.beneath = fmt.Sprintf("message %d of the plan", m.Beneath)
-		case m.Thread != (audit.Place{}):
+		case m.Thread != (audit.MessageRef{}):
 			p.beneath = m.Thread.Message
 		}
 		for _, c := range m.Covers {
@@ -151,9 +151,9 @@ func TestNothingToTell(t *testing.T) {
 
 // What was told in another channel is no message to reply to.
 func TestAnotherChannel(t *testing.T) {
-	d := digest(0, items(audit.EventResolved, audit.Place{Channel: "C0999", Message: "1.000001"}, resolved(host("a.example.com", "team-a"), audit.Mended)))
+	d := digest(0, items(audit.EventResolved, audit.MessageRef{Channel: "C0999", Message: "1.000001"}, resolved(host("a.example.com", "team-a"), audit.ReasonResolved)))
 	plan := planOf(sample{digest: d})
-	if len(plan) != 1 || plan[0].Thread != (audit.Place{}) || plan[0].Minor {
+	if len(plan) != 1 || plan[0].Thread != (audit.MessageRef{}) || plan[0].Minor {
 		t.Errorf("the plan is %+v", plan)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // refresh brings the message at a place up to date: what is over is struck
 // through and ticked. Nothing is lost where that fails.
-func (p *planner) refresh(at audit.Place) {
+func (p *planner) refresh(at audit.MessageRef) {
 	all := slices.Clone(p.Earlier[at])
 	if len(all) == 0 {
 		return
@@ -50,7 +50,7 @@ func (p *planner) refresh(at audit.Place) {
 
 // over reports whether there is nothing to do about a finding any more for those
 // who were told of it.
-func over(i notify.Item) bool { return i.Record.State == audit.Resolved || released(i) }
+func over(i notify.Item) bool { return i.Record.State == audit.StateResolved || released(i) }
 
 func order(over bool) int {
 	if over {
@@ -60,10 +60,10 @@ func order(over bool) int {
 }
 
 // ownersAt returns the owners whom the message at a place told of a finding.
-func ownersAt(r *audit.Record, at audit.Place) []string {
+func ownersAt(r *audit.Record, at audit.MessageRef) []string {
 	var out []string
-	for _, t := range r.Told {
-		if t.Place == at {
+	for _, t := range r.Notifications {
+		if t.Message == at {
 			out = append(out, t.Owner)
 		}
 	}

@@ -24,7 +24,7 @@ func (p *planner) reminder(items []notify.Item) {
 		counts = p.To.Mention + " " + counts
 	}
 	pg.add(markup(counts))
-	if p.Instead != "" {
+	if p.FallbackReason != "" {
 		pg.add(p.instead())
 	}
 	for _, i := range items {
@@ -40,16 +40,16 @@ func (p *planner) reminder(items []notify.Item) {
 	p.more(pg, len(items)-shown, inCluster)
 	p.footer(pg)
 	m := p.thread(p.latest(items))
-	p.add(pg, m, body{text: p.fallback(title, items), broadcast: high && m.Thread != (audit.Place{})})
+	p.add(pg, m, body{text: p.fallback(title, items), broadcast: high && m.Thread != (audit.MessageRef{})})
 }
 
 // latest returns the last of the messages that told of some findings, as Slack
 // counts messages up, or none.
-func (p *planner) latest(items []notify.Item) audit.Place {
-	var last audit.Place
+func (p *planner) latest(items []notify.Item) audit.MessageRef {
+	var last audit.MessageRef
 	for _, i := range items {
-		if p.here(i.Place) && newer(i.Place.Message, last.Message) {
-			last = i.Place
+		if p.here(i.Message) && newer(i.Message.Message, last.Message) {
+			last = i.Message
 		}
 	}
 	return last

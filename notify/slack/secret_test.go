@@ -12,12 +12,12 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
 	sender "github.com/eventuallytrue/audit/notify/slack"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // Whatever goes wrong, no error shows the token or the URL of the webhook.
 func TestErrorsShowNoSecret(t *testing.T) {
-	faults := []slacktest.Fault{
+	faults := []fakeslack.Fault{
 		{Status: 302},
 		{Status: 400},
 		{Status: 401},
@@ -44,13 +44,13 @@ func TestErrorsShowNoSecret(t *testing.T) {
 			slackd := workspace(t, clock)
 			by, address := make(slackd, clock)
 			ctx, cancel := context.WithCancel(t.Context())
-			slackd.Faults(func(slacktest.Request) slacktest.Fault {
+			slackd.Faults(func(fakeslack.Request) fakeslack.Fault {
 				if f.Hang {
 					cancel()
 				}
 				return f
 			})
-			_, err := by.Send(ctx, to(address), one(t, by), audit.Place{})
+			_, err := by.Send(ctx, to(address), one(t, by), audit.MessageRef{})
 			cancel()
 			if err == nil {
 				t.Errorf("%s: %+v is no error", name, f)
@@ -80,14 +80,14 @@ func unreachable(t *testing.T) []error {
 	} {
 		for _, hosts := range [][]string{nil, {"127.0.0.1:1"}} {
 			hook := sender.NewWebhook(func(string) (notify.Secret, error) { return notify.NewSecret([]byte(address)) }, hosts, options)
-			_, err := hook.Send(t.Context(), to("file"), one(t, hook), audit.Place{})
+			_, err := hook.Send(t.Context(), to("file"), one(t, hook), audit.MessageRef{})
 			errs = append(errs, err)
 		}
 	}
 	for _, bot := range []*sender.Bot{
 		sender.NewBot(secret(token), "http://127.0.0.1:1/", options), sender.NewBot(secret("hunter2 hunter2"), "http://127.0.0.1:1/", options),
 	} {
-		_, err := bot.Send(t.Context(), to(channel), one(t, bot), audit.Place{})
+		_, err := bot.Send(t.Context(), to(channel), one(t, bot), audit.MessageRef{})
 		errs = append(errs, err)
 	}
 	for n, err := range errs {
@@ -112,11 +112,11 @@ func indiscreet(t *testing.T) []error {
 	t.Helper()
 	options := sender.Options{Clock: newTicker().clock(), Transport: gossip{}}
 	bot := sender.NewBot(secret(token), "https://slack.example/api/", options)
-	_, byBot := bot.Send(t.Context(), to(channel), one(t, bot), audit.Place{})
+	_, byBot := bot.Send(t.Context(), to(channel), one(t, bot), audit.MessageRef{})
 	hook := sender.NewWebhook(func(string) (notify.Secret, error) {
 		return notify.NewSecret([]byte("https://hooks.slack.com" + hookURI))
 	}, nil, options)
-	_, byHook := hook.Send(t.Context(), to("file"), one(t, hook), audit.Place{})
+	_, byHook := hook.Send(t.Context(), to("file"), one(t, hook), audit.MessageRef{})
 	for _, err := range []error{byBot, byHook} {
 		if err == nil || !strings.Contains(err.Error(), "proxy") {
 			t.Errorf("the error is %v", err)

@@ -11,13 +11,13 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
 	sender "github.com/eventuallytrue/audit/notify/slack"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // one is a message of its own.
 func one(t *testing.T, by notify.Sender) notify.Message {
 	t.Helper()
-	return by.Plan(digest(1, items(audit.EventResolved, audit.Place{}, resolved(host("shop.example.com", "team-a"), audit.Mended))))[0]
+	return by.Plan(digest(1, items(audit.EventResolved, audit.MessageRef{}, resolved(host("shop.example.com", "team-a"), audit.ReasonResolved))))[0]
 }
 
 func to(address string) notify.Recipient {
@@ -28,26 +28,26 @@ func to(address string) notify.Recipient {
 // how long it waits, how many messages arrive, and what it says.
 func TestFailures(t *testing.T) {
 	s := time.Second
-	repeat := func(n int, f slacktest.Fault) []slacktest.Fault { return slices.Repeat([]slacktest.Fault{f}, n) }
+	repeat := func(n int, f fakeslack.Fault) []fakeslack.Fault { return slices.Repeat([]fakeslack.Fault{f}, n) }
 	tests := []struct {
 		name     string
-		faults   []slacktest.Fault
+		faults   []fakeslack.Fault
 		slept    []time.Duration
 		arrived  int
 		want     string // of the error; "" for none
 		refusing bool
 	}{
 		{"no failure", nil, nil, 1, "", false},
-		{"too many messages, once", repeat(1, slacktest.Fault{Status: 429, RetryAfter: 7 * s}), []time.Duration{7 * s}, 1, "", false},
-		{"too many messages, five times", repeat(5, slacktest.Fault{Status: 429, RetryAfter: 2 * s}), slices.Repeat([]time.Duration{2 * s}, 5), 1, "", false},
-		{"too many messages, without a time", repeat(1, slacktest.Fault{Status: 429}), []time.Duration{30 * s}, 1, "", false},
-		{"an error of the server, twice", repeat(2, slacktest.Fault{Status: 503}), []time.Duration{2 * s, 4 * s}, 1, "", false},
-		{"an error of the server, for long", repeat(9, slacktest.Fault{Status: 500}), []time.Duration{2 * s, 4 * s}, 0, "Internal Server Error", false},
-		{"a broken connection", repeat(1, slacktest.Fault{Cut: true}), []time.Duration{2 * s}, 1, "", false},
-		{"a broken connection behind the message", repeat(1, slacktest.Fault{Cut: true, Stored: true}), []time.Duration{2 * s}, 2, "", false},
-		{"connections that break for long", repeat(9, slacktest.Fault{Cut: true}), []time.Duration{2 * s, 4 * s}, 0, "EOF", false},
-		{"a redirect", repeat(9, slacktest.Fault{Status: 302}), nil, 0, "redirect", true},
-		{"an answer of somebody else", repeat(9, slacktest.Fault{Status: 403}), nil, 0, "Forbidden", true},
+		{"too many messages, once", repeat(1, fakeslack.Fault{Status: 429, RetryAfter: 7 * s}), []time.Duration{7 * s}, 1, "", false},
+		{"too many messages, five times", repeat(5, fakeslack.Fault{Status: 429, RetryAfter: 2 * s}), slices.Repeat([]time.Duration{2 * s}, 5), 1, "", false},
+		{"too many messages, without a time", repeat(1, fakeslack.Fault{Status: 429}), []time.Duration{30 * s}, 1, "", false},
+		{"an error of the server, twice", repeat(2, fakeslack.Fault{Status: 503}), []time.Duration{2 * s, 4 * s}, 1, "", false},
+		{"an error of the server, for long", repeat(9, fakeslack.Fault{Status: 500}), []time.Duration{2 * s, 4 * s}, 0, "Internal Server Error", false},
+		{"a broken connection", repeat(1, fakeslack.Fault{Cut: true}), []time.Duration{2 * s}, 1, "", false},
+		{"a broken connection behind the message", repeat(1, fakeslack.Fault{Cut: true, Stored: true}), []time.Duration{2 * s}, 2, "", false},
+		{"connections that break for long", repeat(9, fakeslack.Fault{Cut: true}), []time.Duration{2 * s, 4 * s}, 0, "EOF", false},
+		{"a redirect", repeat(9, fakeslack.Fault{Status: 302}), nil, 0, "redirect", true},
+		{"an answer of somebody else", repeat(9, fakeslack.Fault{Status: 403}), nil, 0, "Forbidden", true},
 	}
 	for _, test := range tests {
 		for name, make := range senders() {
@@ -56,7 +56,7 @@ func TestFailures(t *testing.T) {
 				slackd := workspace(t, clock)
 				by, address := make(slackd, clock)
 				slackd.FailNext(test.faults...)
-				_, err := by.Send(t.Context(), to(address), one(t, by), audit.Place{})
+				_, err := by.Send(t.Context(), to(address), one(t, by), audit.MessageRef{})
 				check(t, err, test.want, test.refusing)
 				if !slices.Equal(clock.slept, test.slept) || len(slackd.Messages()) != test.arrived {
 					t.Errorf("it slept %v and %d messages arrived, want %v and %d", clock.slept, len(slackd.Messages()), test.slept, test.arrived)
@@ -67,10 +67,10 @@ func TestFailures(t *testing.T) {
 }
 
 // senders make each sender, and say where it finds the channel.
-func senders() map[string]func(*slacktest.Server, *ticker) (notify.Sender, string) {
-	return map[string]func(*slacktest.Server, *ticker) (notify.Sender, string){
-		"bot":     func(s *slacktest.Server, c *ticker) (notify.Sender, string) { return newBot(s, c), channel },
-		"webhook": func(s *slacktest.Server, c *ticker) (notify.Sender, string) { return newWebhook(s, c), hookURI },
+func senders() map[string]func(*fakeslack.Server, *ticker) (notify.Sender, string) {
+	return map[string]func(*fakeslack.Server, *ticker) (notify.Sender, string){
+		"bot":     func(s *fakeslack.Server, c *ticker) (notify.Sender, string) { return newBot(s, c), channel },
+		"webhook": func(s *fakeslack.Server, c *ticker) (notify.Sender, string) { return newWebhook(s, c), hookURI },
 	}
 }
 
@@ -94,8 +94,8 @@ func TestWords(t *testing.T) {
 		clock := newTicker()
 		slackd := workspace(t, clock)
 		by := newBot(slackd, clock)
-		slackd.Faults(func(slacktest.Request) slacktest.Fault { return slacktest.Fault{Error: word} })
-		_, err := by.Send(t.Context(), to(channel), one(t, by), audit.Place{})
+		slackd.Faults(func(fakeslack.Request) fakeslack.Fault { return fakeslack.Fault{Error: word} })
+		_, err := by.Send(t.Context(), to(channel), one(t, by), audit.MessageRef{})
 		want := word
 		check(t, err, want, refusing)
 		if n := len(slackd.Requests()); refusing != (n == 1) {
@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 		{"no such webhook", hook, "/services/none", "post to the webhook of team-a: no_service: the webhook was removed"},
 		{"a webhook that is not at Slack", abroad, hookURI, "it does not begin with https://hooks.slack.com/"},
 	} {
-		_, err := test.by.Send(t.Context(), to(test.address), one(t, test.by), audit.Place{})
+		_, err := test.by.Send(t.Context(), to(test.address), one(t, test.by), audit.MessageRef{})
 		if err == nil || !strings.Contains(err.Error(), test.want) || !errors.Is(err, notify.ErrRefused) {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
@@ -140,7 +140,7 @@ func TestForeignMessage(t *testing.T) {
 		clock := newTicker()
 		slackd := workspace(t, clock)
 		by, address := make(slackd, clock)
-		_, err := by.Send(t.Context(), to(address), notify.Message{Body: "x"}, audit.Place{})
+		_, err := by.Send(t.Context(), to(address), notify.Message{Body: "x"}, audit.MessageRef{})
 		if !errors.Is(err, notify.ErrRefused) || len(slackd.Requests()) != 0 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -153,8 +153,8 @@ func TestBlocksThatAreRefused(t *testing.T) {
 		clock := newTicker()
 		slackd := workspace(t, clock)
 		by, address := make(slackd, clock)
-		slackd.FailNext(slacktest.Fault{Error: "invalid_blocks"})
-		if _, err := by.Send(t.Context(), to(address), one(t, by), audit.Place{}); err != nil {
+		slackd.FailNext(fakeslack.Fault{Error: "invalid_blocks"})
+		if _, err := by.Send(t.Context(), to(address), one(t, by), audit.MessageRef{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if m := slackd.Messages(); len(m) != 1 || len(m[0].Blocks) != 0 || !strings.Contains(m[0].Text, "kubectl get findings") {
@@ -170,10 +170,10 @@ func TestTheEndOfTime(t *testing.T) {
 		clock.now = time.Now() // since contexts end by the machine's
 		slackd := workspace(t, clock)
 		by, address := make(slackd, clock)
-		slackd.FailNext(slacktest.Fault{Status: 429, RetryAfter: time.Hour})
+		slackd.FailNext(fakeslack.Fault{Status: 429, RetryAfter: time.Hour})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := by.Send(ctx, to(address), one(t, by), audit.Place{})
+		_, err := by.Send(ctx, to(address), one(t, by), audit.MessageRef{})
 		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, notify.ErrRefused) || len(clock.slept) != 0 {
 			t.Errorf("%s: it slept %v: %v", name, clock.slept, err)
 		}
@@ -186,8 +186,8 @@ func TestHangingSlack(t *testing.T) {
 		slackd := workspace(t, clock)
 		by, address := make(slackd, clock)
 		ctx, cancel := context.WithCancel(t.Context())
-		slackd.Faults(func(slacktest.Request) slacktest.Fault { cancel(); return slacktest.Fault{Hang: true} })
-		_, err := by.Send(ctx, to(address), one(t, by), audit.Place{})
+		slackd.Faults(func(fakeslack.Request) fakeslack.Fault { cancel(); return fakeslack.Fault{Hang: true} })
+		_, err := by.Send(ctx, to(address), one(t, by), audit.MessageRef{})
 		if !errors.Is(err, context.Canceled) || errors.Is(err, notify.ErrRefused) {
 			t.Errorf("%s: %v", name, err)
 		}

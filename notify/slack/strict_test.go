@@ -10,7 +10,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
 	sender "github.com/eventuallytrue/audit/notify/slack"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 const (
@@ -44,11 +44,11 @@ func (c *ticker) sleep(ctx context.Context, d time.Duration) error {
 func (c *ticker) clock() sender.Clock { return sender.Clock{Now: c.Now, Sleep: c.sleep} }
 
 // workspace starts a Slack that goes by the clock.
-func workspace(t *testing.T, clock *ticker) *slacktest.Server {
+func workspace(t *testing.T, clock *ticker) *fakeslack.Server {
 	t.Helper()
-	return slacktest.Start(t, slacktest.Config{
+	return fakeslack.Start(t, fakeslack.Config{
 		Token:    token,
-		Channels: map[string]slacktest.Membership{channel: "", "C02": "", "C03": slacktest.Outside, "C04": slacktest.Archived},
+		Channels: map[string]fakeslack.Membership{channel: "", "C02": "", "C03": fakeslack.Outside, "C04": fakeslack.Archived},
 		Webhooks: map[string]string{hookURI: channel, "/services/T0/B0/second": "C02"},
 		Allowed:  []string{mention},
 		Now:      clock.Now,
@@ -59,12 +59,12 @@ func secret(s string) func() (notify.Secret, error) {
 	return func() (notify.Secret, error) { return notify.NewSecret([]byte(s)) }
 }
 
-func newBot(s *slacktest.Server, clock *ticker) *sender.Bot {
+func newBot(s *fakeslack.Server, clock *ticker) *sender.Bot {
 	return sender.NewBot(secret(token), s.APIURL(), sender.Options{Clock: clock.clock()})
 }
 
 // newWebhook returns a sender by webhook; the address is the path.
-func newWebhook(s *slacktest.Server, clock *ticker) *sender.Webhook {
+func newWebhook(s *fakeslack.Server, clock *ticker) *sender.Webhook {
 	host := strings.TrimPrefix(s.URL(), "http://")
 	return sender.NewWebhook(func(path string) (notify.Secret, error) { return notify.NewSecret([]byte(s.URL() + path)) },
 		[]string{host}, sender.Options{Clock: clock.clock()})
@@ -73,7 +73,7 @@ func newWebhook(s *slacktest.Server, clock *ticker) *sender.Webhook {
 // deliver sends a plan as notify does, and fails the test where that fails.
 func deliver(t *testing.T, by notify.Sender, to notify.Recipient, plan []notify.Message) {
 	t.Helper()
-	places := make([]audit.Place, len(plan))
+	places := make([]audit.MessageRef, len(plan))
 	for n, m := range plan {
 		beneath := m.Thread
 		if m.Beneath != notify.NotBeneath {
@@ -123,10 +123,10 @@ func TestStrictSlackTakesEveryMessage(t *testing.T) {
 }
 
 // inThread posts a message, and makes it the one that a digest's parent is.
-func inThread(t *testing.T, by notify.Sender, slackd *slacktest.Server, d notify.Digest) notify.Digest {
+func inThread(t *testing.T, by notify.Sender, slackd *fakeslack.Server, d notify.Digest) notify.Digest {
 	t.Helper()
-	first := by.Plan(digest(1, items(audit.EventOpened, audit.Place{}, host("first.example.com", "team-a"))))[0]
-	place, err := by.Send(t.Context(), d.To, first, audit.Place{})
+	first := by.Plan(digest(1, items(audit.EventOpened, audit.MessageRef{}, host("first.example.com", "team-a"))))[0]
+	place, err := by.Send(t.Context(), d.To, first, audit.MessageRef{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,17 +134,17 @@ func inThread(t *testing.T, by notify.Sender, slackd *slacktest.Server, d notify
 		t.Fatalf("the message is said to be at %v", place)
 	}
 	for n := range d.Items {
-		if d.Items[n].Place == parent {
-			d.Items[n].Place = place
+		if d.Items[n].Message == parent {
+			d.Items[n].Message = place
 		}
 	}
 	all := d.Earlier[parent]
 	for n := range all {
-		all[n].Place = place
-		for m := range all[n].Record.Told {
-			all[n].Record.Told[m].Place = place
+		all[n].Message = place
+		for m := range all[n].Record.Notifications {
+			all[n].Record.Notifications[m].Message = place
 		}
 	}
-	d.Earlier = map[audit.Place][]notify.Item{place: all}
+	d.Earlier = map[audit.MessageRef][]notify.Item{place: all}
 	return d
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // A finding is opened, reminded of and mended: one message with all in its
@@ -16,14 +16,14 @@ func TestLifeOfAFinding(t *testing.T) {
 	by := newBot(slackd, clock)
 	record := host("shop.example.com", "team-a")
 
-	d := digest(1, items(audit.EventOpened, audit.Place{}, record))
+	d := digest(1, items(audit.EventOpened, audit.MessageRef{}, record))
 	deliver(t, by, d.To, by.Plan(d))
 	top := slackd.In(channel)
 	if len(top) != 1 || len(slackd.Replies(channel, top[0].TS)) != 1 {
 		t.Fatalf("the opening is %+v", slackd.Messages())
 	}
-	at := audit.Place{Channel: channel, Message: top[0].TS}
-	record.SetTold(audit.Told{Sender: "slack", Owner: "team-a", Last: audit.EventOpened, Place: at})
+	at := audit.MessageRef{Channel: channel, Message: top[0].TS}
+	record.SetNotification(audit.Notification{Sender: "slack", Owner: "team-a", Last: audit.EventOpened, Message: at})
 
 	d = digest(1, items(audit.EventReminder, at, record))
 	deliver(t, by, d.To, by.Plan(d))
@@ -32,7 +32,7 @@ func TestLifeOfAFinding(t *testing.T) {
 		t.Fatalf("the reminder is %+v", replies)
 	}
 
-	d = digest(0, items(audit.EventResolved, at, resolved(record, audit.Mended)))
+	d = digest(0, items(audit.EventResolved, at, resolved(record, audit.ReasonResolved)))
 	deliver(t, by, d.To, by.Plan(d))
 	top, replies = slackd.In(channel), slackd.Replies(channel, at.Message)
 	if len(top) != 1 || len(top[0].Earlier) != 1 || len(replies) != 3 || replies[2].Broadcast {
@@ -51,18 +51,18 @@ func TestLifeOfAFinding(t *testing.T) {
 func TestMessageThatIsGone(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		spoil func(*slacktest.Server, string)
+		spoil func(*fakeslack.Server, string)
 	}{
-		{"deleted", func(s *slacktest.Server, ts string) { s.Delete(channel, ts) }},
-		{"locked", func(s *slacktest.Server, ts string) {
-			s.Faults(func(r slacktest.Request) slacktest.Fault {
+		{"deleted", func(s *fakeslack.Server, ts string) { s.Delete(channel, ts) }},
+		{"locked", func(s *fakeslack.Server, ts string) {
+			s.Faults(func(r fakeslack.Request) fakeslack.Fault {
 				if r.Thread == ts {
-					return slacktest.Fault{Error: "restricted_action_thread_locked"}
+					return fakeslack.Fault{Error: "restricted_action_thread_locked"}
 				}
 				if r.TS == ts {
-					return slacktest.Fault{Error: "edit_window_closed"}
+					return fakeslack.Fault{Error: "edit_window_closed"}
 				}
-				return slacktest.Fault{}
+				return fakeslack.Fault{}
 			})
 		}},
 	} {
@@ -71,7 +71,7 @@ func TestMessageThatIsGone(t *testing.T) {
 			slackd := workspace(t, clock)
 			by := newBot(slackd, clock)
 			d := inThread(t, by, slackd, digest(1, items(audit.EventReminder, parent, at(host("shop.example.com", "team-a")))))
-			test.spoil(slackd, d.Items[0].Place.Message)
+			test.spoil(slackd, d.Items[0].Message.Message)
 			deliver(t, by, d.To, by.Plan(d))
 			if top := slackd.In(channel); len(top) != 2 || top[1].Broadcast || !strings.Contains(string(top[1].Blocks), "shop.example.com") {
 				t.Errorf("the channel holds %+v", top)
@@ -83,12 +83,12 @@ func TestMessageThatIsGone(t *testing.T) {
 // Slack limits the updates of all channels together: one waits, and messages go on.
 func TestUpdatesThatAreTooMany(t *testing.T) {
 	clock := newTicker()
-	slackd := slacktest.Start(t, slacktest.Config{
-		Token: token, Channels: map[string]slacktest.Membership{channel: ""}, Allowed: []string{mention}, Now: clock.Now, UpdatesPerMinute: 1,
+	slackd := fakeslack.Start(t, fakeslack.Config{
+		Token: token, Channels: map[string]fakeslack.Membership{channel: ""}, Allowed: []string{mention}, Now: clock.Now, UpdatesPerMinute: 1,
 	})
 	by := newBot(slackd, clock)
 	for range 3 {
-		d := inThread(t, by, slackd, digest(0, items(audit.EventResolved, parent, resolved(at(host("shop.example.com", "team-a")), audit.Mended))))
+		d := inThread(t, by, slackd, digest(0, items(audit.EventResolved, parent, resolved(at(host("shop.example.com", "team-a")), audit.ReasonResolved))))
 		deliver(t, by, d.To, by.Plan(d))
 	}
 	updates := 0

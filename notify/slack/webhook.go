@@ -44,27 +44,27 @@ func (*Webhook) Plan(d notify.Digest) []notify.Message { return plan(d, false) }
 
 // Send posts a message to the webhook of the recipient. It is nowhere then, as far
 // as the webhook tells.
-func (w *Webhook) Send(ctx context.Context, to notify.Recipient, m notify.Message, _ audit.Place) (audit.Place, error) {
+func (w *Webhook) Send(ctx context.Context, to notify.Recipient, m notify.Message, _ audit.MessageRef) (audit.MessageRef, error) {
 	doing := "post to the webhook of " + to.Owner
 	content, f := bodyOf(m)
 	if f.outcome != sent {
-		return audit.Place{}, newError(doing, f, notify.Secret{})
+		return audit.MessageRef{}, newError(doing, f, notify.Secret{})
 	}
 	secret, err := w.url(to.Address)
 	if err != nil {
-		return audit.Place{}, newError("read the URL of the webhook of "+to.Owner, failure{outcome: passing, text: err.Error()}, notify.Secret{})
+		return audit.MessageRef{}, newError("read the URL of the webhook of "+to.Owner, failure{outcome: passing, text: err.Error()}, notify.Secret{})
 	}
 	if err := w.check(secret); err != nil {
-		return audit.Place{}, newError(doing, failure{outcome: refused, text: err.Error()}, secret)
+		return audit.MessageRef{}, newError(doing, failure{outcome: refused, text: err.Error()}, secret)
 	}
 	f = w.try(ctx, to.Address, interval, func() error { return w.post(ctx, secret, content) })
 	if f.outcome == tooRich {
 		f = w.try(ctx, to.Address, interval, func() error { return w.post(ctx, secret, content.plain()) })
 	}
 	if f.outcome != sent {
-		return audit.Place{}, newError(doing, f, secret)
+		return audit.MessageRef{}, newError(doing, f, secret)
 	}
-	return audit.Place{}, nil
+	return audit.MessageRef{}, nil
 }
 
 // check refuses a URL that is none of a webhook, and shows nothing of it.

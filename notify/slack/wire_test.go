@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eventuallytrue/audit/notify/slack/slacktest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
 // latency is how long Slack takes for an answer.
@@ -29,7 +29,7 @@ type wire struct {
 
 // newWire serves a workspace until the test ends, and returns what carries requests
 // to it.
-func newWire(t *testing.T, slackd *slacktest.Server) (*wire, *http.Transport) {
+func newWire(t *testing.T, slackd *fakeslack.Server) (*wire, *http.Transport) {
 	t.Helper()
 	w := &wire{accept: make(chan net.Conn), closed: make(chan struct{})}
 	h := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

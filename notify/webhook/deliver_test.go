@@ -67,7 +67,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{store: &shelf{held: map[string]audit.Stored{}}, to: &receiver{}, now: swept}
 	r := stolen()
-	r.SetTold(audit.Told{Sender: "webhook", Owner: "checkout", Due: audit.EventOpened})
+	r.SetNotification(audit.Notification{Sender: "webhook", Owner: "checkout", Pending: audit.EventOpened})
 	if _, err := w.store.Create(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -142,12 +142,12 @@ func TestWhatIsToldAgainIsAnother(t *testing.T) {
 	for _, due := range []struct {
 		state audit.State
 		event audit.Event
-	}{{audit.Resolved, audit.EventResolved}, {audit.Open, audit.EventReopened}, {audit.Resolved, audit.EventResolved}} {
+	}{{audit.StateResolved, audit.EventResolved}, {audit.StateOpen, audit.EventReopened}, {audit.StateResolved, audit.EventResolved}} {
 		s := w.store.held[stolen().ID]
 		s.State = due.state
-		m := s.Told[0]
-		m.Due = due.event
-		s.SetTold(m)
+		m := s.Notifications[0]
+		m.Pending = due.event
+		s.SetNotification(m)
 		w.store.held[s.ID] = s
 		w.deliver(t)
 		w.deliver(t)
@@ -166,7 +166,7 @@ func TestWhatIsRefusedIsStoredWithoutTheSecret(t *testing.T) {
 	if diff := cmp.Diff([]string{"webhook checkout refused " + want}, w.deliver(t)); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
-	if m := w.store.held[stolen().ID].Told[0]; m.Error != want || m.Due != audit.EventOpened {
+	if m := w.store.held[stolen().ID].Notifications[0]; m.Error != want || m.Pending != audit.EventOpened {
 		t.Errorf("stored: %+v", m)
 	}
 	w.now = w.now.Add(time.Hour)

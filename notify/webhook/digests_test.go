@@ -18,7 +18,7 @@ func stolen() audit.Record {
 		Finding: audit.Finding{
 			ID: "one-owner-per-host-1f0c9a7be2", Rule: "one-owner-per-host", Severity: rules.High,
 			Subject: rules.Subject{Kind: rules.SubjectHost, Name: "shop.example.com"}, Verdict: "contested",
-			Owners: []string{"checkout", "growth"}, State: audit.Open, FirstSeen: swept.Add(-20 * time.Minute),
+			Owners: []string{"checkout", "growth"}, State: audit.StateOpen, FirstSeen: swept.Add(-20 * time.Minute),
 			Message: "2 owners claim shop.example.com.",
 			Cause:   "The second claim came 3 s after the first: the gate at admission could not know of it.",
 			Remedy:  "Agree on who serves it, and take the host out of the other Ingress.",
@@ -28,7 +28,7 @@ func stolen() audit.Record {
 			},
 			MoreObjects: 3,
 		},
-		Reason: audit.Opened, OpenedAt: swept.Add(-10 * time.Minute), Reopened: 1, Storm: true,
+		Reason: audit.ReasonOpened, OpenedAt: swept.Add(-10 * time.Minute), Reopened: 1, Storm: true,
 	}
 }
 
@@ -38,10 +38,10 @@ func missing() audit.Record {
 		Finding: audit.Finding{
 			ID: "default-deny-present-77aa01cd42", Rule: "default-deny-present", Severity: rules.Medium,
 			Subject: rules.Subject{Kind: rules.SubjectNamespace, Namespace: "checkout", Name: "checkout", Detail: "Egress"},
-			Owners:  []string{"checkout"}, State: audit.Resolved, FirstSeen: swept.Add(-75 * time.Hour),
+			Owners:  []string{"checkout"}, State: audit.StateResolved, FirstSeen: swept.Add(-75 * time.Hour),
 			Message: "No policy denies egress of checkout by default.",
 		},
-		Reason: audit.Mended, OpenedAt: swept.Add(-75 * time.Hour), ResolvedAt: swept,
+		Reason: audit.ReasonResolved, OpenedAt: swept.Add(-75 * time.Hour), ResolvedAt: swept,
 	}
 }
 
@@ -67,7 +67,7 @@ func digest(items ...notify.Item) notify.Digest {
 
 // told is an item of which something was told before.
 func told(it notify.Item, last audit.Event, at time.Time) notify.Item {
-	it.Last, it.ToldAt = last, at
+	it.Last, it.NotifiedAt = last, at
 	return it
 }
 
@@ -75,7 +75,7 @@ func told(it notify.Item, last audit.Event, at time.Time) notify.Item {
 func digests() map[string]notify.Digest {
 	yesterday := swept.Add(-24*time.Hour + 123*time.Millisecond)
 	fallback := digest(item(audit.EventOpened, stolen(), "stray", "nobody"))
-	fallback.To.Owner, fallback.Instead = "platform", "nobody: channel_not_found"
+	fallback.To.Owner, fallback.FallbackReason = "platform", "nobody: channel_not_found"
 	unnamed := digest(item(audit.EventOpened, hostile(), "checkout"))
 	unnamed.Cluster = ""
 	return map[string]notify.Digest{

@@ -67,7 +67,7 @@ func message(d notify.Digest, items []notify.Item) notify.Message {
 
 func digest(d notify.Digest, items []notify.Item) Digest {
 	out := Digest{
-		APIVersion: report.APIVersion, Kind: Kind, Cluster: d.Cluster, Owner: d.To.Owner, Instead: d.Instead,
+		APIVersion: report.APIVersion, Kind: Kind, Cluster: d.Cluster, Owner: d.To.Owner, Instead: d.FallbackReason,
 		Open: d.Open, Items: make([]Item, 0, len(items)),
 	}
 	for _, it := range items {
@@ -80,11 +80,11 @@ func item(d notify.Digest, it notify.Item) Item {
 	// What others were told of it, and where, is not for this receiver, and changes
 	// from one try to the next.
 	rec := it.Record
-	rec.Told = nil
+	rec.Notifications = nil
 	out := Item{
 		Event: string(it.Event), To: append([]string{}, it.Owners...), LastEvent: string(it.Last),
 		// To the second, as it is stored: a repeat may come from whoever loads it.
-		LastToldAt: it.ToldAt.UTC().Truncate(time.Second), Finding: report.FromRecord(rec),
+		LastToldAt: it.NotifiedAt.UTC().Truncate(time.Second), Finding: report.FromRecord(rec),
 	}
 	slices.Sort(out.To)
 	// What tells one telling from the next, and none of the words it is told in. The

@@ -13,7 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/notify/webhook"
 )
 
-var place audit.Place
+var place audit.MessageRef
 
 // many returns a digest of so many items, with so many bytes more in each.
 func many(n, more int) notify.Digest {
@@ -107,7 +107,7 @@ func TestKeysTellARepeat(t *testing.T) {
 	}{
 		{"sent again it is the same", func(*notify.Digest) {}, true, true},
 		{"so it is at another time", func(d *notify.Digest) { d.Now = d.Now.AddDate(0, 0, 1) }, true, true},
-		{"and after somebody else took it", func(d *notify.Digest) { d.Items[0].Record.Told = []audit.Told{{Sender: "webhook"}} }, true, true},
+		{"and after somebody else took it", func(d *notify.Digest) { d.Items[0].Record.Notifications = []audit.Notification{{Sender: "webhook"}} }, true, true},
 		{"whoever is named first", func(d *notify.Digest) { d.Items[0].Owners = []string{"growth", "checkout"} }, true, true},
 		{"with more to tell, the item is the same", func(d *notify.Digest) {
 			d.Items = append(d.Items, item(audit.EventOpened, missing(), "checkout"))
@@ -117,7 +117,7 @@ func TestKeysTellARepeat(t *testing.T) {
 		{"so is another cluster", func(d *notify.Digest) { d.Cluster = "prod-eu-2" }, false, false},
 		{"and others by it", func(d *notify.Digest) { d.Items[0].Owners = []string{"checkout"} }, false, false},
 		{"another event is told anew", func(d *notify.Digest) { d.Items[0].Event = audit.EventResolved }, false, false},
-		{"and the same after something was told", func(d *notify.Digest) { d.Items[0].ToldAt = swept }, false, false},
+		{"and the same after something was told", func(d *notify.Digest) { d.Items[0].NotifiedAt = swept }, false, false},
 		{"and a finding that came back", func(d *notify.Digest) { d.Items[0].Record.Reopened++ }, false, false},
 		{"and one that was forgotten and is opened again", func(d *notify.Digest) { d.Items[0].Record.OpenedAt = swept.AddDate(0, 2, 0) }, false, false},
 	} {

@@ -148,7 +148,7 @@ func newSender(t testing.TB, url string, transport http.RoundTripper) *webhook.S
 // send sends a digest as the deliverer would, and returns the first error.
 func send(ctx context.Context, s *webhook.Sender, d notify.Digest) error {
 	for _, m := range s.Plan(d) {
-		if _, err := s.Send(ctx, d.To, m, audit.Place{}); err != nil {
+		if _, err := s.Send(ctx, d.To, m, audit.MessageRef{}); err != nil {
 			return err
 		}
 	}

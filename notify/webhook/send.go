@@ -22,21 +22,21 @@ const (
 
 // Send posts a message of a plan. There is one receiver, without threads: to and
 // beneath do not matter, and the place is zero.
-func (s *Sender) Send(ctx context.Context, _ notify.Recipient, m notify.Message, _ audit.Place) (audit.Place, error) {
+func (s *Sender) Send(ctx context.Context, _ notify.Recipient, m notify.Message, _ audit.MessageRef) (audit.MessageRef, error) {
 	p, ok := m.Body.(payload)
 	if !ok {
 		p.err = errors.New("it is none of this sender's")
 	}
 	if p.err != nil {
-		return audit.Place{}, fmt.Errorf("encode digest: %w", p.err)
+		return audit.MessageRef{}, fmt.Errorf("encode digest: %w", p.err)
 	}
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
-		return audit.Place{}, s.failed(context.Cause(ctx))
+		return audit.MessageRef{}, s.failed(context.Cause(ctx))
 	}
-	return audit.Place{}, s.deliver(ctx, p)
+	return audit.MessageRef{}, s.deliver(ctx, p)
 }
 
 // deliver posts until it was taken or refused, or the tries are used up. A receiver

@@ -136,9 +136,9 @@ func parseIsolation(text string) (rules.Isolation, error) {
 		case "ns":
 			row.Namespace = value
 		case "ingress":
-			row.Ingress = rules.Denial(value)
+			row.Ingress = rules.IsolationState(value)
 		case "egress":
-			row.Egress = rules.Denial(value)
+			row.Egress = rules.IsolationState(value)
 		case "open":
 			row.Open = value
 		case "scope":

@@ -39,7 +39,7 @@ func (f *fixture) read(rule *rules.Rule, text []byte) (*snapshot.Snapshot, error
 	for _, p := range reading.Problems {
 		errs = append(errs, fmt.Errorf("read manifests: %s: %s", p.Where, p.Reason))
 	}
-	for _, p := range reading.Passed {
+	for _, p := range reading.Ignored {
 		// Kinds of a foreign group are there to be passed over; one of a group
 		// that the rule reads is misspelt or superfluous.
 		if slices.ContainsFunc(rule.Needs, func(k snapshot.Kind) bool { return k.Group() == p.Group }) && !partly(p) {
@@ -71,7 +71,7 @@ func (f *fixture) inOrder() []int {
 // judge lets the rule judge a snapshot. A rule that errs or panics is an error.
 func (f *fixture) judge(rule *rules.Rule, snap *snapshot.Snapshot) (audit.Evaluation, error) {
 	ev := audit.Evaluate(snap, []*rules.Rule{rule}, &f.config, now())
-	if o := ev.Rules[0]; o.Status != audit.Ran {
+	if o := ev.Rules[0]; o.Status != audit.RuleRan {
 		return ev, fmt.Errorf("the rule %s: %s", o.Status, o.Reason)
 	}
 	return ev, nil
@@ -87,7 +87,7 @@ func (f *fixture) judgeText(rule *rules.Rule, text []byte) (audit.Evaluation, er
 }
 
 // partly reports whether of a kind that was passed over some objects matter.
-func partly(p audit.Passed) bool {
+func partly(p audit.IgnoredKind) bool {
 	return slices.ContainsFunc(ingest.Customs(), func(c ingest.Custom) bool {
 		return c.Kind.Group() == p.Group && c.Object == p.Kind && len(c.Only) > 0
 	})

@@ -4,11 +4,11 @@ import "time"
 
 // Gate is the fact of a rule of admission that may refuse an object: one
 // webhook of a ValidatingWebhookConfiguration, or a ValidatingAdmissionPolicy.
-type Gate struct {
+type AdmissionControl struct {
 	Meta
 	Webhook string // the webhook's name; empty for a policy
 	// Covers are the kinds whose creation or update it looks at.
-	Covers []GateRule
+	Covers []AdmissionRule
 	// FailsOpen is true where the object is let through when the gate cannot
 	// be asked.
 	FailsOpen bool
@@ -21,13 +21,13 @@ type Gate struct {
 }
 
 // GateRule is a set of kinds and operations.
-type GateRule struct {
+type AdmissionRule struct {
 	Groups, Resources []string // "*" for any
 	Creates, Updates  bool
 }
 
 // GateBinding is the fact of a ValidatingAdmissionPolicyBinding.
-type GateBinding struct {
+type AdmissionBinding struct {
 	Meta
 	Policy     string
 	Denies     bool // else it only warns, or writes to the audit log
@@ -36,7 +36,7 @@ type GateBinding struct {
 
 // Looks reports whether the gate looks at the creation, or at the update, of
 // objects of a kind.
-func (g *Gate) Looks(kind Kind) (creates, updates bool) {
+func (g *AdmissionControl) Looks(kind Kind) (creates, updates bool) {
 	for _, r := range g.Covers {
 		if has(r.Groups, kind.Group()) && has(r.Resources, kind.Resource()) {
 			creates, updates = creates || r.Creates, updates || r.Updates

@@ -10,23 +10,23 @@ import (
 // Facts are facts in any order, as a source hands them over. A source fills
 // the fields of the kinds it read.
 type Facts struct {
-	Namespaces     []Namespace
-	Ingresses      []Ingress
-	IngressClasses []IngressClass
-	Gateways       []Gateway
-	ListenerSets   []ListenerSet
-	Routes         []Route
-	HostObjects    []HostObject
-	Policies       []Policy
-	Tiers          []Tier
-	Unmodelled     []Unmodelled
-	Enforcements   []Enforcement
-	Gates          []Gate
-	GateBindings   []GateBinding
-	Templates      []ConstraintTemplate
-	Replications   []Replication
-	Workloads      []Workload
-	Pods           []Pod
+	Namespaces        []Namespace
+	Ingresses         []Ingress
+	IngressClasses    []IngressClass
+	Gateways          []Gateway
+	ListenerSets      []ListenerSet
+	Routes            []Route
+	HostObjects       []HostObject
+	Policies          []Policy
+	Tiers             []Tier
+	Unsupported       []Unsupported
+	Enforcements      []Enforcement
+	AdmissionControls []AdmissionControl
+	AdmissionBindings []AdmissionBinding
+	Templates         []ConstraintTemplate
+	Replications      []Replication
+	Workloads         []Workload
+	Pods              []Pod
 }
 
 // Append adds more facts, and may keep the lists that it is given.
@@ -40,10 +40,10 @@ func (f *Facts) Append(more Facts) {
 	f.HostObjects = joined(f.HostObjects, more.HostObjects)
 	f.Policies = joined(f.Policies, more.Policies)
 	f.Tiers = joined(f.Tiers, more.Tiers)
-	f.Unmodelled = joined(f.Unmodelled, more.Unmodelled)
+	f.Unsupported = joined(f.Unsupported, more.Unsupported)
 	f.Enforcements = joined(f.Enforcements, more.Enforcements)
-	f.Gates = joined(f.Gates, more.Gates)
-	f.GateBindings = joined(f.GateBindings, more.GateBindings)
+	f.AdmissionControls = joined(f.AdmissionControls, more.AdmissionControls)
+	f.AdmissionBindings = joined(f.AdmissionBindings, more.AdmissionBindings)
 	f.Templates = joined(f.Templates, more.Templates)
 	f.Replications = joined(f.Replications, more.Replications)
 	f.Workloads = joined(f.Workloads, more.Workloads)
@@ -102,10 +102,10 @@ func (b *Builder) Freeze() *Snapshot {
 	dropTwins(f)
 	place(f.Policies, f.Tiers)
 	f.Enforcements = arrange(f.Enforcements, func(o *Enforcement) *Meta { return &o.Meta })
-	slices.SortFunc(f.Unmodelled, compareUnmodelled)
-	f.Unmodelled = slices.Compact(f.Unmodelled)
-	f.Gates = arrange(f.Gates, func(o *Gate) *Meta { return &o.Meta })
-	f.GateBindings = arrange(f.GateBindings, func(o *GateBinding) *Meta { return &o.Meta })
+	slices.SortFunc(f.Unsupported, compareUnmodelled)
+	f.Unsupported = slices.Compact(f.Unsupported)
+	f.AdmissionControls = arrange(f.AdmissionControls, func(o *AdmissionControl) *Meta { return &o.Meta })
+	f.AdmissionBindings = arrange(f.AdmissionBindings, func(o *AdmissionBinding) *Meta { return &o.Meta })
 	f.Templates = arrange(f.Templates, func(o *ConstraintTemplate) *Meta { return &o.Meta })
 	f.Replications = arrange(f.Replications, func(o *Replication) *Meta { return &o.Meta })
 	f.Workloads = arrange(f.Workloads, func(o *Workload) *Meta { return &o.Meta })

@@ -9,7 +9,7 @@ type Gateway struct {
 	Class     string
 	Listeners []Listener // in the order of the object
 	// Sets says whose ListenerSets may add listeners of their own.
-	Sets Admission
+	AllowedListeners AllowedNamespaces
 	// Default is true where the Gateway takes routes that ask for no Gateway
 	// by name but for any that is a default.
 	Default bool
@@ -30,7 +30,7 @@ type Listener struct {
 	Port     int32
 	Protocol string
 	// Routes says in whose namespaces the routes are that may attach.
-	Routes Admission
+	AllowedRoutes AllowedNamespaces
 	// Kinds are the kinds of routes that may attach. Where none is listed the
 	// protocol decides.
 	Kinds []GroupKind
@@ -42,19 +42,19 @@ type GroupKind struct {
 }
 
 // AdmitFrom says of which namespaces objects may attach to another one.
-type AdmitFrom uint8
+type NamespacesFrom uint8
 
 // The ways to admit.
 const (
-	AdmitNone AdmitFrom = iota
-	AdmitSame           // the namespace of the object that they attach to
-	AdmitSelected
-	AdmitAll
+	NamespacesNone NamespacesFrom = iota
+	NamespacesSame                // the namespace of the object that they attach to
+	NamespacesSelector
+	NamespacesAll
 )
 
 // Admission says of which namespaces objects may attach to another one.
-type Admission struct {
-	From AdmitFrom
+type AllowedNamespaces struct {
+	From NamespacesFrom
 	// Selector is over the labels of the Namespace, with AdmitSelected only.
 	Selector Selector
 }

@@ -59,7 +59,9 @@ const (
 )
 
 // GateKinds are the kinds that say which gates there are at admission, sorted.
-func GateKinds() []Kind { return []Kind{ValidatingPolicies, ValidatingBindings, ValidatingWebhooks} }
+func AdmissionKinds() []Kind {
+	return []Kind{ValidatingPolicies, ValidatingBindings, ValidatingWebhooks}
+}
 
 // The kinds of Gatekeeper that say what its rules look up and what it copies.
 const (

@@ -7,17 +7,17 @@ type Direction uint8
 
 // The two directions. They index the arrays of a Policy.
 const (
-	Inward  Direction = iota // Ingress
-	Outward                  // Egress
+	DirectionIngress Direction = iota // Ingress
+	DirectionEgress                   // Egress
 )
 
 // Directions are both directions, in the order in which they are judged and
 // printed.
-func Directions() [2]Direction { return [2]Direction{Inward, Outward} }
+func Directions() [2]Direction { return [2]Direction{DirectionIngress, DirectionEgress} }
 
 // String returns the direction as NetworkPolicy spells it in policyTypes.
 func (d Direction) String() string {
-	if d == Outward {
+	if d == DirectionEgress {
 		return "Egress"
 	}
 	return "Ingress"
@@ -98,12 +98,12 @@ type Subject []PodPeer
 // of the parts is in.
 type Peers struct {
 	Everyone bool // no peer is named: pods, nodes, the world
-	World    bool // every address outside the cluster
+	Internet bool // every address outside the cluster
 	Pods     []PodPeer
-	Blocks   []Block
+	CIDRs    []CIDR
 	// BlocksHoldPods is true where the engine holds addresses of pods against
 	// the blocks, too.
-	BlocksHoldPods bool
+	CIDRsMatchPods bool
 }
 
 // PodPeer selects pods by their labels and those of their Namespace.
@@ -114,7 +114,7 @@ type PodPeer struct {
 }
 
 // Block is a range of addresses less some ranges inside it.
-type Block struct {
+type CIDR struct {
 	Prefix netip.Prefix
 	Except []netip.Prefix
 }

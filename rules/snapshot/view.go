@@ -87,22 +87,22 @@ func (v *View) Enforcements() iter.Seq[*Enforcement] {
 
 // Unmodelled yields where policies are that nothing here understands, sorted by
 // namespace and kind; it asks for all of PolicyKinds.
-func (v *View) Unmodelled() iter.Seq[*Unmodelled] {
+func (v *View) Unsupported() iter.Seq[*Unsupported] {
 	v.ask(PolicyKinds()...)
-	return each(v.s.facts.Unmodelled)
+	return each(v.s.facts.Unsupported)
 }
 
 // Gates yields every gate at admission, and Bindings what binds those that are
 // policies. Both ask for all of GateKinds.
-func (v *View) Gates() iter.Seq[*Gate] {
-	v.ask(GateKinds()...)
-	return each(v.s.facts.Gates)
+func (v *View) AdmissionControls() iter.Seq[*AdmissionControl] {
+	v.ask(AdmissionKinds()...)
+	return each(v.s.facts.AdmissionControls)
 }
 
 // GateBindings yields every binding of a ValidatingAdmissionPolicy.
-func (v *View) GateBindings() iter.Seq[*GateBinding] {
-	v.ask(GateKinds()...)
-	return each(v.s.facts.GateBindings)
+func (v *View) AdmissionBindings() iter.Seq[*AdmissionBinding] {
+	v.ask(AdmissionKinds()...)
+	return each(v.s.facts.AdmissionBindings)
 }
 
 // ConstraintTemplates yields every template of Gatekeeper.

@@ -91,7 +91,7 @@ type FindingStatus struct {
 	// +listMapKey=sender
 	// +listMapKey=owner
 	// +optional
-	Told []Told `json:"told,omitempty"`
+	Notifications []Notification `json:"told,omitempty"`
 }
 
 // Owner is the name of a team, or what stands for one.

@@ -6,7 +6,7 @@ import (
 
 // Told is what one owner was told of a finding by one sender, and what is to be
 // told. It is written before something is sent, and again after the answer.
-type Told struct {
+type Notification struct {
 	// Sender is what sends, such as slack.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -15,17 +15,17 @@ type Told struct {
 	Owner  Owner  `json:"owner"`
 	// Due is what is to be told and was not yet.
 	// +optional
-	Due Event `json:"due,omitempty"`
+	Pending Event `json:"due,omitempty"`
 	// TakenBy is who is telling it since TakenAt: nobody else does meanwhile.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[ -~]*$`
 	// +optional
-	TakenBy string `json:"takenBy,omitempty"`
+	ClaimedBy string `json:"takenBy,omitempty"`
 	// +optional
-	TakenAt *metav1.Time `json:"takenAt,omitempty"`
+	ClaimedAt *metav1.Time `json:"takenAt,omitempty"`
 	// TakenLeased is true where TakenBy had the Lease.
 	// +optional
-	TakenLeased bool `json:"takenLeased,omitempty"`
+	ClaimedWithLease bool `json:"takenLeased,omitempty"`
 	// Last is what was told last, and At when that was.
 	// +optional
 	Last Event `json:"last,omitempty"`

@@ -1,0 +1,142 @@
+package drill
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/rules"
+)
+
+// replica is a publisher as the program wires one, but that it judges by the rule
+// on hosts alone, waits for nothing between messages, and counts what it told.
+type replica struct {
+	name      string
+	config    config.Config
+	source    *kube.Source
+	publisher *audit.Publisher
+	lock      audit.Lock
+	told      *deliveries
+}
+
+func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, lock audit.Lock) *replica {
+	t.Helper()
+	c := told.slack.config(t)
+	source, err := kube.NewSource(cfg, kube.Options{OwnerKeys: c.Owners.Keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := kube.NewStore(cfg, home, kube.StoreOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, alone := lock.(free)
+	deliverer := notify.Deliverer{
+		Store: store, Senders: []notify.Sender{told.sender(name)}, Me: name, Leased: !alone, Clock: time.Now,
+	}
+	r := &replica{name: name, config: c, source: source, lock: lock, told: told}
+	r.publisher = &audit.Publisher{
+		Store: store, Source: source, Fit: kube.FitFinding,
+		Notifier: func(res *audit.Result) audit.Notifier { return teller{deliverer, &r.config, res} },
+		Reconciler: audit.Reconciler{
+			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
+		},
+	}
+	return r
+}
+
+// teller tells owners after one sweep, as the config says.
+type teller struct {
+	notify.Deliverer
+	config *config.Config
+	res    *audit.Result
+}
+
+func (s teller) routes() notify.Routes {
+	router := notify.Router{
+		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), Has: func(name string) bool { return name == notify.SlackName },
+	}
+	return router.Routes()
+}
+
+// Senders implements audit.Teller.
+func (s teller) Senders(rule, owner string) []string { return s.routes().Senders(rule, owner) }
+
+// Deliver implements audit.Teller.
+func (s teller) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
+	s.Routes = s.routes()
+	return s.Deliverer.Deliver(ctx, stored)
+}
+
+// sweep sweeps, publishes and tells owners, which must end well. It may be called
+// beside the test.
+func (r *replica) sweep(t *testing.T) {
+	for _, d := range audit.Undelivered(r.try(t)) {
+		t.Errorf("%s: %s is not told: %s: %s", r.name, d.Owner, d.Result, d.Reason)
+	}
+}
+
+// try is sweep where Slack may fail. It returns what became of the messages.
+func (r *replica) try(t *testing.T) []audit.Delivery {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rules.OneOwnerPerHost()}, &r.config, time.Now, r.publisher, r.lock)
+	if published == nil {
+		published = &audit.Published{}
+	}
+	r.told.believe(published.Transitions)
+	switch {
+	case err != nil:
+		t.Errorf("%s: %v", r.name, err)
+	case !res.Complete():
+		t.Errorf("%s: the sweep is not complete", r.name)
+	case len(published.Failed)+len(published.Newer) > 0:
+		t.Errorf("%s: not written %q, left alone %q", r.name, published.Failed, published.Newer)
+	}
+	return published.Deliveries
+}
+
+// free is a lock that lets everybody in.
+type free struct{}
+
+func (free) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {
+	return ctx, func() {}, nil
+}
+
+// turns is the Lease as a lock.
+type turns struct {
+	t     *testing.T
+	lease *kube.Lease
+}
+
+// newTurns returns a lease that is asked for more often than usual, so that the
+// drill is short.
+func newTurns(t *testing.T, cfg *rest.Config, host string) turns {
+	t.Helper()
+	lease, err := kube.NewLease(cfg, home, home, kube.LeaseOptions{
+		Host: host, Duration: 30 * time.Second, Renew: 25 * time.Second, Retry: 100 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return turns{t, lease}
+}
+
+// Acquire implements audit.Lock.
+func (l turns) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
+	turn, err := l.lease.AcquireAfter(ctx, 45*time.Second, begin)
+	if err != nil {
+		return nil, nil, err
+	}
+	return turn.Held(), func() {
+		if err := turn.Close(); err != nil {
+			l.t.Error(err)
+		}
+	}, nil
+}

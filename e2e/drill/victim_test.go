@@ -1,0 +1,168 @@
+package drill
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
+)
+
+// victim is an installation whose publisher is ended in the middle of its work.
+type victim struct {
+	c      site
+	binary string
+	args   []string
+	slack  *workspace         // nil: nobody is told
+	before []v1alpha1.Finding // stored when it starts
+	from   int                // how many messages Slack had then
+}
+
+// world is what there is of findings, and what became of it in Slack meanwhile.
+type world struct {
+	findings []v1alpha1.Finding
+	messages []fakeslack.Message
+}
+
+// restore brings back what was stored before.
+func (v *victim) restore(t *testing.T) {
+	t.Helper()
+	restore(t, v.c, v.before)
+	if v.slack != nil {
+		v.from = len(v.slack.Messages())
+	}
+}
+
+// publish lets a publisher do its work undisturbed.
+func (v *victim) publish(t *testing.T, args ...string) {
+	t.Helper()
+	if v.slack != nil {
+		args = append(args, v.slack.args(v.slack.APIURL())...)
+	}
+	publish(t, v.c, v.binary, args...)
+}
+
+// world returns what there is now.
+func (v *victim) world(t *testing.T) world {
+	t.Helper()
+	var w world
+	w.findings, _ = stored(t, v.c)
+	if v.slack != nil {
+		w.messages = v.slack.Messages()[v.from:]
+	}
+	return w
+}
+
+// kill runs a publisher, kills it after so many steps, and returns at what step that
+// was: at none if it ended before.
+func (v *victim) kill(t *testing.T, n int) step {
+	t.Helper()
+	var p *process
+	ready := make(chan struct{})
+	k := &killer{at: n, strike: func() {
+		<-ready
+		// An error says that it has ended already, which its code tells too.
+		_ = p.cmd.Process.Kill()
+	}}
+	args := append([]string{"--findings-namespace", v.c.namespace}, v.args...)
+	if v.slack != nil {
+		url, end := front(v.slack, k.slack)
+		defer end()
+		args = append(args, v.slack.args(url)...)
+	}
+	p = start(t, v.binary, v.c.StartProxy(t, k.server).Kubeconfig(kubetest.Guest), args...)
+	close(ready)
+	// One that a signal ended has no code.
+	if p.end().code > 0 {
+		t.Fatalf("it ended by itself: exit %d: %s\n%s", p.code, &p.errors, &p.out)
+	}
+	if p.code == 0 {
+		return ""
+	}
+	return k.step
+}
+
+// check holds what a fresh run made of what an ended one left against what comes of
+// an undisturbed one: the same findings, nobody told less, and nobody told again but
+// what one message told that was under way.
+func (v *victim) check(t *testing.T, want, left world) {
+	t.Helper()
+	got := v.world(t)
+	if diff := cmp.Diff(timeless(want.findings), timeless(got.findings)); diff != "" {
+		t.Errorf("findings (-undisturbed +after the end of one run and a fresh one):\n%s", diff)
+	}
+	v.slack.neverRefused(t)
+	v.checkThreads(t, got.messages)
+	wanted, told := heardIn(t, want.messages), heardIn(t, got.messages)
+	for n := range wanted {
+		if told[n] == 0 {
+			t.Errorf("%v is lost", n)
+		}
+	}
+	again := map[string][]news{} // by channel
+	for n, times := range told {
+		switch {
+		case wanted[n] == 0:
+			t.Errorf("%v is told, and is not so", n)
+		case times > 2:
+			t.Errorf("%v is told %d times", n, times)
+		case times == 2:
+			again[n.channel] = append(again[n.channel], n)
+			if !unmarked(left.findings, n) {
+				t.Errorf("%v was told and marked so, and is told again", n)
+			}
+		}
+	}
+	for channel, all := range again {
+		if !slices.ContainsFunc(left.messages, func(m fakeslack.Message) bool { return containsAll(heard(t, m), all) }) {
+			t.Errorf("channel %s is told again what was in several messages: %v", channel, all)
+		}
+	}
+	if t.Failed() {
+		t.Logf("left behind: %q", summary(left.findings))
+	}
+}
+
+// checkThreads fails the test where something does not stand beneath the message that
+// told of the opening.
+func (v *victim) checkThreads(t *testing.T, messages []fakeslack.Message) {
+	t.Helper()
+	opened := map[string][]news{} // by message
+	for _, m := range v.slack.Messages() {
+		opened[m.TS] = heard(t, m)
+	}
+	for _, m := range messages {
+		for _, n := range heard(t, m) {
+			parent := news{n.channel, isNew, n.host}
+			if (n.what == isNew) != (m.Thread == "") || n.what != isNew && !slices.Contains(opened[m.Thread], parent) {
+				t.Errorf("%v stands beneath %q", n, m.Thread)
+			}
+		}
+	}
+}
+
+func containsAll(all, some []news) bool {
+	return !slices.ContainsFunc(some, func(n news) bool { return !slices.Contains(all, n) })
+}
+
+// unmarked reports whether something is still to be told by what is stored.
+func unmarked(findings []v1alpha1.Finding, n news) bool {
+	for _, f := range findings {
+		if f.Spec.Subject.Name != n.host || f.Status == nil {
+			continue
+		}
+		for _, m := range f.Status.Notifications {
+			due := string(m.Pending)
+			if m.Pending == "opened" || m.Pending == "reopened" {
+				due = isNew
+			}
+			if channelOf(string(m.Owner)) == n.channel && due == n.what {
+				return true
+			}
+		}
+	}
+	return false
+}

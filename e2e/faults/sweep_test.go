@@ -1,0 +1,158 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/notify/slack"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// With faults, reading may take so long, all of a sweep so long, and the answer of
+// Slack so long.
+const (
+	readFor  = 2 * time.Second
+	sweepFor = 5 * time.Second
+	slackFor = time.Second
+)
+
+// settings are those of every sweep.
+func settings() *config.Config {
+	c := config.Default()
+	c.Owners.Fallback = platform
+	for _, name := range []string{team(0), team(1), team(2), platform} {
+		c.Owners.Teams = append(c.Owners.Teams, config.Team{Name: name, Slack: config.TeamSlack{Channel: config.Channel(channel(name))}})
+	}
+	return &c
+}
+
+func (l *lab) newSource(t *testing.T, cfg *rest.Config) *kube.Source {
+	t.Helper()
+	// Small pages, so that there are later ones.
+	s, err := kube.NewSource(cfg, kube.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: hurry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// stage is what the sweeps of one run have in common.
+type stage struct {
+	*lab
+	plan   *plan
+	clock  *clock
+	proxy  *kubetest.Proxy
+	script *kubetest.Script
+	slack  *fakeslack.Script
+	board  *board
+	act    int
+	last   map[string]audit.Stored // what is stored after the sweep before
+	// publishing is true from the end of reading on.
+	publishing atomic.Bool
+}
+
+// swept is what became of one sweep.
+type swept struct {
+	act           int
+	clean         bool
+	res           *audit.Result
+	published     *audit.Published
+	err           error
+	before, after map[string]audit.Stored
+	truths        []truth // of the worlds that there were while it swept, in order
+	lied          bool    // it was told what was not so: see liesTo
+	unreleased    bool    // the lease could not be given back
+}
+
+// sweep sweeps and publishes as the program does.
+func (s *stage) sweep(t *testing.T, turn *world) *swept {
+	t.Helper()
+	out := &swept{act: s.act, clean: s.act >= len(s.plan.Acts), before: s.last}
+	out.truths = append(out.truths, s.look(t))
+	s.script.Begin(s.act)
+	s.slack.Begin(s.act)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	reading := time.Minute
+	if s.board.begin(s.act, 0); !out.clean {
+		cancel()
+		ctx, cancel = context.WithTimeout(t.Context(), sweepFor)
+		reading = readFor
+		s.board.begin(s.act, slackFor)
+	}
+	defer cancel()
+	source := s.newSource(t, s.proxy.Config(kubetest.Admin))
+	s.publishing.Store(false)
+	lock := &turns{s.newLease(t, out.clean), func() {
+		s.publishing.Store(true)
+		if turn != nil {
+			s.turn(t, *turn)
+			out.truths = append(out.truths, s.look(t))
+		}
+	}, &out.unreleased}
+	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
+		rules.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
+	out.after = s.stored(t)
+	s.last = out.after
+	out.lied = s.liesTo()
+	return out
+}
+
+func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
+	t.Helper()
+	store, err := kube.NewStore(s.proxy.Config(kubetest.Admin), home, kube.StoreOptions{PageSize: 3, Sleep: hurry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bot := slack.NewBot(func() (notify.Secret, error) { return notify.NewSecret([]byte(token)) }, s.board.url,
+		slack.Options{Transport: s.board, Clock: clockOf(newClock())})
+	c := settings()
+	return &audit.Publisher{
+		Store: store, Source: source, Fit: kube.FitFinding,
+		Reconciler: audit.Reconciler{
+			Hold: func(string) audit.Hold { return audit.Hold{Sweeps: s.plan.Sweeps} },
+			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
+		},
+		Notifier: func(res *audit.Result) audit.Notifier {
+			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), Has: func(name string) bool { return name == notify.SlackName }}
+			return teller{notify.Deliverer{
+				Store: store, Senders: []notify.Sender{sender{bot, s.board}},
+				Cluster: "lab", Me: fmt.Sprintf("sweep-%d", s.act), Leased: true, Clock: s.clock.Now, Routes: router.Routes(),
+			}}
+		},
+	}
+}
+
+func clockOf(c *clock) slack.Clock { return slack.Clock{Now: c.Now, Sleep: c.Sleep} }
+
+// teller is a notify.Deliverer as audit knows it.
+type teller struct{ notify.Deliverer }
+
+func (t teller) Senders(rule, owner string) []string { return t.Routes.Senders(rule, owner) }
+
+func (t teller) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
+	return t.Deliverer.Deliver(ctx, stored)
+}
+
+// timed is a source that may be read for so long and no longer.
+type timed struct {
+	source audit.Source
+	limit  time.Duration
+}
+
+func (s timed) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	return s.source.Read(ctx, kinds, b)
+}
