@@ -28,7 +28,7 @@ type Router struct {
 
 // Routes returns the ways to owners.
 func (r *Router) Routes() Routes {
-	channels := audit.Naming(r.Ownership)
+	channels := audit.ChannelNamespaces(r.Ownership)
 	return func(rule, owner string) []Route {
 		team := r.Config.Owners.Team(owner)
 		if !r.Rehearsal && (r.Config.Rules[rule].ReportOnly || team != nil && team.ReportOnly) {
@@ -66,7 +66,7 @@ func (r *Router) slack(row audit.NamespaceOwner) (Route, bool) {
 // place returns the way to where an owner itself is told.
 func (r *Router) place(row audit.NamespaceOwner) (Route, bool) {
 	to := audit.DestinationOf(row, r.Config)
-	if row.Owner == "" || to.From == audit.FromNowhere || to.From == audit.FromFallback {
+	if row.Owner == "" || to.From == audit.FromNone || to.From == audit.FromFallback {
 		return Route{}, false
 	}
 	route := Route{Sender: SlackName, To: Recipient{Owner: row.Owner, Address: to.Channel}, Quiet: r.quiet(row.Owner)}

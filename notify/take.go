@@ -20,7 +20,7 @@ func (v *delivery) take(ctx context.Context, items []Item) ([]Item, error) {
 			if !v.mayTake(*t, it) {
 				return false
 			}
-			t.Claim = audit.Claim{By: v.Me, At: v.Clock(), Leased: v.Leased}
+			t.Claim = audit.Claim{By: v.Me, At: v.Clock(), WithLease: v.Leased}
 			owners = append(owners, t.Owner)
 			return true
 		}, func() { owners = nil })
@@ -54,7 +54,7 @@ func (v *delivery) mayTake(t audit.Notification, it Item) bool {
 	} else if t.Pending != it.Event {
 		return false
 	}
-	if t.Claim.By == "" || t.Claim.By == v.Me || t.Claim.Leased && v.Leased {
+	if t.Claim.By == "" || t.Claim.By == v.Me || t.Claim.WithLease && v.Leased {
 		return true
 	}
 	return v.Clock().Sub(t.Claim.At).Abs() >= takenFor
