@@ -29,6 +29,6 @@ func (r rehearsal) Deliver(_ context.Context, stored []audit.Stored) []audit.Del
 func (o *sweepOptions) silence(res *audit.Result) *audit.ReportOnly {
 	return (&notify.Router{
 		Config: &o.config, Ownership: res.Ownership, Now: o.now(),
-		Has: func(name string) bool { return name != notify.WebhookName || o.config.Webhook.URL != "" },
-	}).Silence(res.Findings)
+		HasSender: func(name string) bool { return name != notify.WebhookName || o.config.Webhook.URL != "" },
+	}).Silenced(res.Findings)
 }
