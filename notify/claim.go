@@ -92,7 +92,7 @@ type claims struct {
 	*ledger
 	sender      string // that the notifications are stored under
 	publisher   string
-	leased      bool
+	withLease   bool
 	remindAfter time.Duration
 	clock       func() time.Time
 }
@@ -108,7 +108,7 @@ func (c *claims) claim(ctx context.Context, items []Item) ([]Item, error) {
 			if !c.mayClaim(*n, it) {
 				return false
 			}
-			n.Claim = audit.Claim{By: c.publisher, At: c.clock(), Leased: c.leased}
+			n.Claim = audit.Claim{By: c.publisher, At: c.clock(), WithLease: c.withLease}
 			owners = append(owners, n.Owner)
 			return true
 		}, func() { owners = nil })
@@ -139,7 +139,7 @@ func (c *claims) mayClaim(n audit.Notification, it Item) bool {
 	} else if n.Pending != it.Event {
 		return false
 	}
-	if n.Claim.By == "" || n.Claim.By == c.publisher || n.Claim.Leased && c.leased {
+	if n.Claim.By == "" || n.Claim.By == c.publisher || n.Claim.WithLease && c.withLease {
 		return true
 	}
 	return c.clock().Sub(n.Claim.At).Abs() >= claimExpiry

@@ -26,10 +26,10 @@ type Deliverer struct {
 	Routes    Routes
 	Cluster   string
 	Namespace string // of the store
-	// Publisher is a name that no other publisher has. Leased is true if it holds the
-	// Lease.
+	// Publisher is a name that no other publisher has. WithLease is true if it holds
+	// the Lease.
 	Publisher string
-	Leased    bool
+	WithLease bool
 	// RemindAfter is how long after the last notification owners are reminded of an open
 	// finding; zero: never.
 	RemindAfter time.Duration
@@ -104,7 +104,7 @@ func (d *Deliverer) deliveries(stored []audit.Stored) []*delivery {
 	ledger, announced := newLedger(d.Store, stored), announcedBy(stored)
 	for _, g := range pendingGroups(stored, d.Routes, d.RemindAfter, d.Clock()) {
 		out = append(out, &delivery{Deliverer: d, group: g, announced: announced, claims: &claims{
-			ledger: ledger, sender: g.sender, publisher: d.Publisher, leased: d.Leased, remindAfter: d.RemindAfter, clock: d.Clock,
+			ledger: ledger, sender: g.sender, publisher: d.Publisher, withLease: d.WithLease, remindAfter: d.RemindAfter, clock: d.Clock,
 		}})
 	}
 	return out

@@ -56,7 +56,7 @@ type Router struct {
 
 // Routes returns the routes to owners.
 func (r *Router) Routes() Routes {
-	channels := audit.Naming(r.Ownership)
+	channels := audit.ChannelNamespaces(r.Ownership)
 	return func(rule, owner string) []Route {
 		team := r.Config.Owners.Team(owner)
 		if !r.IncludeReportOnly && (r.Config.Rules[rule].ReportOnly || team != nil && team.ReportOnly) {
@@ -93,7 +93,7 @@ func (r *Router) slackRoute(row audit.NamespaceOwner) (Route, bool) {
 // ownRoute returns the route to an owner's own channel or webhook in Slack.
 func (r *Router) ownRoute(row audit.NamespaceOwner) (Route, bool) {
 	to := audit.DestinationOf(row, r.Config)
-	if row.Owner == "" || to.From == audit.FromNowhere || to.From == audit.FromFallback {
+	if row.Owner == "" || to.From == audit.FromNone || to.From == audit.FromFallback {
 		return Route{}, false
 	}
 	route := Route{Sender: SlackName, To: Recipient{Owner: row.Owner, Address: to.Channel}, Quiet: r.inQuietHours(row.Owner)}
@@ -115,9 +115,9 @@ func (r *Router) inQuietHours(owner string) bool {
 	return team != nil && team.QuietHours.Quiet(r.Now)
 }
 
-// Silenced counts the findings that no one is notified of because of reportOnly, and the
+// ReportOnly counts the findings that no one is notified of because of reportOnly, and the
 // digests that would be sent without it. It is nil if the config has no reportOnly.
-func (r *Router) Silenced(findings []audit.Finding) *audit.Silenced {
+func (r *Router) ReportOnly(findings []audit.Finding) *audit.ReportOnly {
 	reportOnly := slices.ContainsFunc(r.Config.Owners.Teams, func(t config.Team) bool { return t.ReportOnly })
 	for _, rule := range r.Config.Rules {
 		reportOnly = reportOnly || rule.ReportOnly
@@ -133,7 +133,7 @@ func (r *Router) Silenced(findings []audit.Finding) *audit.Silenced {
 		to     Recipient
 	}
 	digests := map[digest]bool{}
-	var out audit.Silenced
+	var out audit.ReportOnly
 	for _, f := range findings {
 		silenced := false
 		for _, owner := range f.Owners {
