@@ -45,9 +45,10 @@ var arrows = map[string][]string{
 	// The parts of a node are a test's as well.
 	"e2e/node": {"e2e/kubetest"},
 	// What is installed is looked at from outside.
-	"e2e": {},
+	"e2e":             {},
+	"cmd/audit/serve": {"audit", "audit/kube", "notify/metrics"},
 	"cmd": {
-		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
+		"cmd/audit/serve", "audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/snapshot",
 	},
 }
@@ -78,7 +79,7 @@ var onlyTests = map[string][]string{
 // however many steps.
 var (
 	clients     = []string{"k8s.io/client-go", "k8s.io/cli-runtime"}
-	clientRooms = []string{"cmd", "audit/kube"}
+	clientRooms = []string{"cmd", "audit/kube", "e2e"}
 )
 
 func TestArrows(t *testing.T) {

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"bytes"
@@ -13,22 +13,22 @@ import (
 
 func TestCandidateStandsByLeadsAndStandsByAgain(t *testing.T) {
 	var out bytes.Buffer
-	b := &bench{now: today}
+	b := &fakeClock{now: today}
 	ctx, cancel := context.WithCancel(t.Context())
 	state := b.health()
 	var story []string
-	tell := func(what string) { story = append(story, what) }
-	taken := &kube.HeldError{Lease: leaseName, Holder: "other"}
+	record := func(what string) { story = append(story, what) }
+	taken := &kube.HeldError{Lease: "audit", Holder: "other"}
 	terms := 0
 	c := &candidate{
-		health: state, log: untimed(&out), retry: time.Second, giveBack: time.Second, now: b.clock, sleep: b.sleep,
+		health: state, log: untimed(&out), retry: time.Second, release: time.Second, now: b.clock, sleep: b.sleep,
 		acquire: func(ctx context.Context, wait time.Duration) (context.Context, func(), error) {
 			switch {
 			case wait == 0 && terms == 0:
 				return nil, nil, taken
-			case wait == forever:
-				tell("waits")
-				if state.phase != standsBy {
+			case wait == unlimited:
+				record("waits")
+				if state.phase != phaseStandby {
 					t.Errorf("it waits in phase %d", state.phase)
 				}
 			}
@@ -39,10 +39,10 @@ func TestCandidateStandsByLeadsAndStandsByAgain(t *testing.T) {
 			} else {
 				cancel()
 			}
-			return held, func() { tell("releases"); end(nil) }, nil
+			return held, func() { record("releases"); end(nil) }, nil
 		},
 		work: func(held context.Context) {
-			tell("works")
+			record("works")
 			<-held.Done()
 		},
 	}
@@ -57,9 +57,9 @@ func TestCandidateStandsByLeadsAndStandsByAgain(t *testing.T) {
 	}
 }
 
-func TestCandidateAsksAgainAndComplainsNowAndThen(t *testing.T) {
+func TestCandidateRetriesAndLogsNowAndThen(t *testing.T) {
 	var out bytes.Buffer
-	b := &bench{now: today}
+	b := &fakeClock{now: today}
 	ctx, cancel := context.WithCancel(t.Context())
 	state := b.health()
 	c := &candidate{
@@ -74,34 +74,34 @@ func TestCandidateAsksAgainAndComplainsNowAndThen(t *testing.T) {
 			t.Error("it is ready")
 		}
 		if err := state.alive(); err != nil {
-			t.Errorf("a server that is away is no reason to die: %v", err)
+			t.Errorf("an unreachable API server is not a reason to restart: %v", err)
 		}
 		if len(b.slept) == 5 {
 			cancel()
 		}
 	}
 	c.run(ctx)
-	if n := strings.Count(out.String(), "cannot ask for the lease"); n != 2 {
+	if n := strings.Count(out.String(), "cannot request the lease"); n != 2 {
 		t.Errorf("it complains %d times in 80 seconds:\n%s", n, &out)
 	}
 }
 
-// A server that hangs must not hold up the end.
-func TestCandidateDoesNotWaitLongToGiveBack(t *testing.T) {
+// An API server that hangs must not delay the shutdown.
+func TestCandidateDoesNotWaitLongToRelease(t *testing.T) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &bench{now: today}
+	b := &fakeClock{now: today}
 	hang := make(chan struct{})
 	defer close(hang)
 	c := &candidate{
-		health: b.health(), log: untimed(&out), giveBack: time.Millisecond, now: b.clock, sleep: b.sleep,
+		health: b.health(), log: untimed(&out), release: time.Millisecond, now: b.clock, sleep: b.sleep,
 		acquire: func(ctx context.Context, _ time.Duration) (context.Context, func(), error) {
 			return ctx, func() { <-hang }, nil
 		},
 		work: func(context.Context) { cancel() },
 	}
 	c.run(ctx)
-	if !strings.Contains(out.String(), "lease not given back") {
+	if !strings.Contains(out.String(), "lease not released") {
 		t.Errorf("it logs %s", &out)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 )
 
 // jitter is the part of an interval by which a sweep may come early or late, so
-// that the sweeps of many clusters do not fall together.
+// that the sweeps of many clusters spread out.
 const jitter = 0.1
 
 // loop makes one sweep after another, never two at once.
@@ -19,7 +19,7 @@ type loop struct {
 	sleep    func(context.Context, time.Duration)
 }
 
-// run sweeps at once and then again and again, until the context ends.
+// run sweeps at once and then at every interval, until the context ends.
 func (l *loop) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := l.now()
@@ -31,10 +31,20 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// pause returns how long to wait after a sweep that took so long. Sweeps begin an
-// interval apart. One that takes longer than that is followed by a short pause
-// all the same, since a server that is slow must not be asked without end.
+// pause returns how long to wait after a sweep. Sweeps begin an interval apart. One
+// that takes longer is followed by a short pause all the same, so that a slow API
+// server is not under constant load.
 func (l *loop) pause(took time.Duration) time.Duration {
 	apart := time.Duration(float64(l.interval) * (1 + jitter*(2*l.random()-1)))
 	return max(apart-took, l.interval/10)
+}
+
+// sleep waits for a time, or until the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
 }

@@ -1,13 +1,16 @@
-package main
+package serve
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
@@ -33,23 +36,23 @@ func TestSweepIsOneLineOfTheLog(t *testing.T) {
 		want      string
 	}{
 		{
-			"a sweep that could do all", whole,
+			"a complete sweep", whole,
 			ofReason(audit.ReasonOpened, audit.ReasonOpened, audit.ReasonResolved, audit.ReasonRuleRetired, audit.ReasonReopened, audit.ReasonChanged, audit.ReasonCarriedOver, audit.ReasonConfirmed, audit.ReasonKept), nil,
-			"level=INFO msg=sweep complete=true findings=3 opened=2 resolved=2 reopened=1 changed=1 dropped=0 carried=1 told=0 duration=2s\n",
+			"level=INFO msg=sweep complete=true findings=3 opened=2 resolved=2 reopened=1 changed=1 dropped=0 carried=1 notified=0 duration=2s\n",
 		},
 		{
-			"whom it told, and whom it could not", whole, &audit.Published{Deliveries: []audit.Delivery{
+			"owners who were notified, and who could not be", whole, &audit.Published{Deliveries: []audit.Delivery{
 				{Sender: "events", Result: audit.DeliverySent},
 				{Sender: "slack", Owner: "left", Result: audit.DeliverySent},
 				{Sender: "slack", Owner: "night", Result: audit.DeliveryHeld},
 				{Sender: "slack", Owner: "right", Result: audit.DeliveryRefused, Reason: "is_archived"},
 			}}, nil,
-			"level=ERROR msg=sweep complete=false findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 told=1 duration=2s " +
-				"err=\"tell right by slack: refused: is_archived\"\n",
+			"level=ERROR msg=sweep complete=false findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 notified=1 duration=2s " +
+				"err=\"notify right by slack: refused: is_archived\"\n",
 		},
 		{
-			"what was dropped and what a newer one wrote", whole, &audit.Published{Dropped: []string{"x"}, Newer: []string{"y"}}, nil,
-			"level=INFO msg=sweep complete=true findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=1 carried=0 told=0 duration=2s newer=y\n",
+			"dropped findings, and findings of a newer version", whole, &audit.Published{Dropped: []string{"x"}, Newer: []string{"y"}}, nil,
+			"level=INFO msg=sweep complete=true findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=1 carried=0 notified=0 duration=2s newer=y\n",
 		},
 		{
 			"a kind that could not be read",
@@ -58,23 +61,23 @@ func TestSweepIsOneLineOfTheLog(t *testing.T) {
 				Rules: []audit.Outcome{{Rule: "r", Status: audit.RuleFailed, Reason: "panic: at the\ndisco"}},
 			},
 			&audit.Published{}, nil,
-			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 told=0 duration=2s " +
-				`err="read ingresses.networking.k8s.io: forbidden; judge r: panic: at the\ndisco"` + "\n",
+			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 notified=0 duration=2s " +
+				`err="read ingresses.networking.k8s.io: forbidden; evaluate r: panic: at the\ndisco"` + "\n",
 		},
 		{
-			"what could not be written", whole, failed, nil,
-			"level=ERROR msg=sweep complete=false findings=3 opened=1 resolved=0 reopened=0 changed=0 dropped=0 carried=0 told=0 duration=2s " +
-				`err="write a: no, b: no, c: no, d: no, e: no and 2 more"` + "\n",
+			"findings that could not be written", whole, failed, nil,
+			"level=ERROR msg=sweep complete=false findings=3 opened=1 resolved=0 reopened=0 changed=0 dropped=0 carried=0 notified=0 duration=2s " +
+				`err="write a: no, b: no, c: no, d: no, e: no, and 2 more"` + "\n",
 		},
 		{
 			"an error", nil, nil, errors.New("load findings: no route to host"),
-			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 told=0 duration=2s " +
+			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 notified=0 duration=2s " +
 				`err="load findings: no route to host"` + "\n",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			b := &bench{now: today}
+			b := &fakeClock{now: today}
 			s := &sweeper{
 				limit: time.Minute, now: b.clock, log: untimed(&out),
 				publish: func(context.Context) (*audit.Result, *audit.Published, error) {
@@ -139,4 +142,24 @@ func untimed(out *bytes.Buffer) *slog.Logger {
 			return a
 		},
 	}))
+}
+
+// Where a right is missing, all writes of a sweep fail alike.
+func TestFailuresAreCutToAFewLines(t *testing.T) {
+	var failed []string
+	for i := range 500 {
+		failed = append(failed, fmt.Sprintf("f%d: forbidden", i))
+	}
+	got := Some(failed, 10, "\n")
+	if lines := strings.Split(got, "\n"); len(lines) != 11 || lines[0] != failed[0] || lines[10] != "and 490 more" {
+		t.Errorf("it says\n%s", got)
+	}
+	if got := Some(failed[:10], 10, "\n"); got != strings.Join(failed[:10], "\n") {
+		t.Errorf("without a cut, it says\n%s", got)
+	}
+	// Events have no owner.
+	lines := Undelivered([]audit.Delivery{{Sender: "events", Result: audit.DeliveryFailed, Reason: "timeout"}, {Owner: "a", Sender: "slack", Result: audit.DeliveryFailed, Reason: "timeout"}})
+	if diff := cmp.Diff([]string{"events: failed: timeout", "a by slack: failed: timeout"}, lines); diff != "" {
+		t.Errorf("undelivered (-want +got):\n%s", diff)
+	}
 }

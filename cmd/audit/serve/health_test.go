@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/notify/metrics"
 )
 
-func TestHealthTellsTheTruth(t *testing.T) {
+func TestHealth(t *testing.T) {
 	const fine = "ok"
 	for _, tt := range []struct {
 		name         string
@@ -21,21 +21,21 @@ func TestHealthTellsTheTruth(t *testing.T) {
 		later        time.Duration
 		alive, ready string
 	}{
-		{"at the beginning", func(*health) {}, time.Hour, fine, "not begun yet"},
-		{"asking for the lease", (*health).asking, time.Hour, fine, "not begun yet"},
-		{"shut out", (*health).shutOut, time.Hour, fine, "the Lease cannot be asked for; the log says why"},
+		{"at the beginning", func(*health) {}, time.Hour, fine, "not started yet"},
+		{"requesting the lease", (*health).starting, time.Hour, fine, "not started yet"},
+		{"requests for the lease fail", (*health).blocked, time.Hour, fine, "cannot request the lease, see the log"},
 		{"standing by", (*health).standingBy, time.Hour, fine, fine},
 		{"standing by without a server", func(h *health) {
 			h.standingBy()
-			h.unreached = func() error { return errUnreached }
-		}, time.Hour, fine, "standing by, but the API server cannot be reached"},
-		{"in the first sweep", (*health).sweeping, 3 * time.Minute, fine, "the first sweep has not ended yet"},
-		{"in a sweep for more than three intervals", (*health).sweeping, 3*time.Minute + time.Second, "a sweep has been running for 3m1s", "the first sweep has not ended yet"},
+			h.unreachable = func() error { return errors.New("the API server is unreachable") }
+		}, time.Hour, fine, "standing by, but the API server is unreachable"},
+		{"in the first sweep", (*health).sweeping, 3 * time.Minute, fine, "the first sweep has not finished yet"},
+		{"in a sweep for more than three intervals", (*health).sweeping, 3*time.Minute + time.Second, "a sweep has been running for 3m1s", "the first sweep has not finished yet"},
 		{"after an incomplete sweep", func(h *health) {
 			h.sweeping()
 			h.swept(false)
 			h.pausing(time.Minute)
-		}, 4 * time.Minute, fine, "no sweep has been complete yet; the log says why"},
+		}, 4 * time.Minute, fine, "no complete sweep yet, see the log"},
 		{"after a complete sweep", func(h *health) {
 			h.sweeping()
 			h.swept(true)
@@ -52,12 +52,12 @@ func TestHealthTellsTheTruth(t *testing.T) {
 		}, 0, fine, fine},
 		{"leading again", func(h *health) {
 			h.swept(true)
-			h.asking()
+			h.starting()
 			h.sweeping()
-		}, 0, fine, "the first sweep has not ended yet"},
+		}, 0, fine, "the first sweep has not finished yet"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := &bench{now: today}
+			b := &fakeClock{now: today}
 			h := b.health()
 			tt.do(h)
 			b.now = b.now.Add(tt.later)
@@ -77,7 +77,7 @@ func TestHealthTellsTheTruth(t *testing.T) {
 }
 
 func TestNothingElseIsServed(t *testing.T) {
-	h := handler((&bench{now: today}).health(), nil)
+	h := handler((&fakeClock{now: today}).health(), nil)
 	for _, path := range []string{"/", "/metrics", "/healthz/", "/healthz/x", "/debug/pprof/"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -92,8 +92,8 @@ func TestNothingElseIsServed(t *testing.T) {
 	}
 }
 
-func TestMetricsAreServedWhereThereAreSome(t *testing.T) {
-	h := handler((&bench{now: today}).health(), metrics.NewBoard("prod", metrics.Vocabulary{}).Handler())
+func TestMetricsAreServed(t *testing.T) {
+	h := handler((&fakeClock{now: today}).health(), metrics.NewBoard("prod", metrics.Vocabulary{}).Handler())
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `audit_build_info{cluster="prod"`) {
@@ -108,13 +108,13 @@ func TestMetricsAreServedWhereThereAreSome(t *testing.T) {
 
 func TestServerListensAndCloses(t *testing.T) {
 	var out bytes.Buffer
-	h := (&bench{now: today}).health()
+	h := (&fakeClock{now: today}).health()
 	s, err := startServer(t.Context(), "127.0.0.1:0", handler(h, nil), untimed(&out))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.server.ReadHeaderTimeout == 0 || s.server.ReadTimeout == 0 || s.server.WriteTimeout == 0 || s.server.IdleTimeout == 0 {
-		t.Error("a time is not limited")
+		t.Error("a timeout is not set")
 	}
 	url := "http://" + strings.TrimSpace(out.String()[strings.Index(out.String(), "address=")+len("address="):]) + "/healthz"
 	answer, err := http.Get(url)
@@ -138,29 +138,4 @@ func TestServerListensAndCloses(t *testing.T) {
 		t.Fatal(err)
 	}
 	off.close()
-}
-
-func TestReachRemembersTheLastAnswer(t *testing.T) {
-	code := http.StatusOK
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
-	r := &reach{}
-	client := &http.Client{Transport: r.watch(http.DefaultTransport)}
-	ask := func() {
-		if answer, err := client.Get(server.URL); err == nil {
-			answer.Body.Close()
-		}
-	}
-	for _, tt := range []struct {
-		code int
-		want bool
-	}{{200, true}, {503, false}, {403, true}, {429, false}, {409, true}} {
-		code = tt.code
-		if ask(); (r.failure() == nil) != tt.want {
-			t.Errorf("after %d: %v", tt.code, r.failure())
-		}
-	}
-	server.Close()
-	if ask(); !errors.Is(r.failure(), errUnreached) {
-		t.Errorf("without a server: %v", r.failure())
-	}
 }

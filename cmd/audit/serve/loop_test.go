@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -7,16 +7,19 @@ import (
 	"time"
 )
 
-// bench is a clock that goes on when somebody sleeps or works, and what runs on it.
-type bench struct {
+// today is the time at which the tests begin.
+var today = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
+
+// fakeClock is a clock that advances when somebody sleeps or works.
+type fakeClock struct {
 	now    time.Time
 	slept  []time.Duration
 	onWake func()
 }
 
-func (b *bench) clock() time.Time { return b.now }
+func (b *fakeClock) clock() time.Time { return b.now }
 
-func (b *bench) sleep(_ context.Context, d time.Duration) {
+func (b *fakeClock) sleep(_ context.Context, d time.Duration) {
 	b.slept = append(b.slept, d)
 	b.now = b.now.Add(d)
 	if b.onWake != nil {
@@ -24,12 +27,12 @@ func (b *bench) sleep(_ context.Context, d time.Duration) {
 	}
 }
 
-func (b *bench) health() *health {
-	return &health{now: b.clock, late: lateAfter * time.Minute, unreached: func() error { return nil }}
+func (b *fakeClock) health() *health {
+	return &health{now: b.clock, late: lateAfter * time.Minute, unreachable: func() error { return nil }}
 }
 
 func TestLoopSweepsAtOnceAndThenEveryInterval(t *testing.T) {
-	b := &bench{now: today}
+	b := &fakeClock{now: today}
 	ctx, cancel := context.WithCancel(t.Context())
 	var began []time.Duration
 	running := false
@@ -75,8 +78,8 @@ func TestPauseIsAnIntervalGiveOrTakeATenth(t *testing.T) {
 	}
 }
 
-func TestLoopThatIsToldToEndSweepsNoMore(t *testing.T) {
-	b := &bench{now: today}
+func TestLoopStopsWhenTheContextEnds(t *testing.T) {
+	b := &fakeClock{now: today}
 	ctx, cancel := context.WithCancel(t.Context())
 	b.onWake = cancel
 	sweeps := 0
