@@ -92,7 +92,7 @@ func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
 		Isolation:  []rules.Isolation{{Namespace: "shop"}},
 		Ownership:  []audit.NamespaceOwner{{Namespace: "shop", Owner: "namespace shop", By: audit.ByNothing}},
 		Exceptions: []audit.ExceptionUse{},
-		Phases:     []audit.Phase{{Name: "read", Took: time.Second}, {Name: "judge", Took: time.Second}},
+		Phases:     []audit.Phase{{Name: "read", Took: time.Second}, {Name: "evaluate", Took: time.Second}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
