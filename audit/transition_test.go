@@ -7,6 +7,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -52,7 +53,7 @@ func TestTransitionThatCouldNotBeStoredSaysSo(t *testing.T) {
 		{"one that was not", refusing{newMemory()}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""),
+			_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""),
 				ticking(), publisher(c.store, w), free{})
 			if err != nil {
 				t.Fatal(err)
