@@ -23,7 +23,7 @@ func phaseNames(res *audit.Result) []string {
 
 func TestPhasesOfASweepThatPublishes(t *testing.T) {
 	res, _ := publish(t, newMemory(), &world{first: contested(), second: contested()})
-	want := []string{"read", "judge", "wait", "confirm", "store"}
+	want := []string{"read", "evaluate", "wait", "confirm", "store"}
 	if diff := cmp.Diff(want, phaseNames(res)); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
@@ -48,7 +48,7 @@ func TestPhasesOfASweepThatCannotPublishAreTold(t *testing.T) {
 	if err == nil {
 		t.Fatal("findings that cannot be loaded are no error")
 	}
-	if diff := cmp.Diff([]string{"read", "judge", "wait"}, phaseNames(res)); diff != "" {
+	if diff := cmp.Diff([]string{"read", "evaluate", "wait"}, phaseNames(res)); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
 }

@@ -178,7 +178,7 @@ func TestPublishRepairsAFindingThatWasLeftBare(t *testing.T) {
 	store := newMemory()
 	publish(t, store, &world{first: contested(), second: contested()})
 	for id, s := range store.records {
-		bare := audit.Stored{Version: s.Version, Bare: true}
+		bare := audit.Stored{Version: s.Version, Incomplete: true}
 		bare.ID, bare.Rule, bare.Subject = s.ID, s.Rule, s.Subject
 		store.records[id] = bare
 	}

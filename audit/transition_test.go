@@ -28,7 +28,7 @@ func TestWhatOfAChangeMatters(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
 			got := r.Reconcile(record(audit.StateOpen, nil), ran(c.judged))
-			if len(got) != 1 || got[0].Why != audit.ReasonChanged || got[0].Matters() != c.want {
+			if len(got) != 1 || got[0].Why != audit.ReasonChanged || got[0].Significant() != c.want {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -38,7 +38,7 @@ const kindsHeader = `# What each rule reads, written by make generate. The Clust
 
 func TestGeneratedKinds(t *testing.T) {
 	k := known{Always: audit.Needs(nil), Only: map[snapshot.Kind][]string{}, Rules: map[string]read{}}
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		k.HostSources = append(k.HostSources, s.Kind)
 	}
 	slices.Sort(k.HostSources)

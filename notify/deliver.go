@@ -29,15 +29,15 @@ const (
 
 // Deliverer tells owners what is stored to be told, and stores that they were.
 type Deliverer struct {
-	Store   audit.Store
-	Senders []Sender
-	Routes  Routes
-	Cluster string
-	Home    string // the namespace of the store
+	Store     audit.Store
+	Senders   []Sender
+	Routes    Routes
+	Cluster   string
+	Namespace string // the namespace of the store
 	// Me names this publisher, and no other that may be at work. Leased is true
 	// where it has the Lease.
-	Me     string
-	Leased bool
+	Publisher string
+	Leased    bool
 	// RemindAfter is how long an owner hears nothing of a finding that is open;
 	// zero: for ever.
 	RemindAfter time.Duration
@@ -74,7 +74,7 @@ func (d *Deliverer) Deliver(ctx context.Context, stored []audit.Stored) []audit.
 	return out
 }
 
-func (d *Deliverer) sender(name string) Sender {
+func (d *Deliverer) senderNamed(name string) Sender {
 	for _, s := range d.Senders {
 		if s.Name() == name {
 			return s

@@ -36,7 +36,7 @@ func (d *Deliverer) groups(stored []audit.Stored) []*group {
 		rec := &stored[i].Record
 		counted := map[*group]bool{}
 		for _, m := range rec.Notifications {
-			route, ok := d.route(rec.Rule, m)
+			route, ok := d.routeOf(rec.Rule, m)
 			if !ok {
 				continue
 			}
@@ -67,7 +67,7 @@ func (d *Deliverer) groups(stored []audit.Stored) []*group {
 }
 
 // route returns the way that what a mark says is told by.
-func (d *Deliverer) route(rule string, m audit.Notification) (Route, bool) {
+func (d *Deliverer) routeOf(rule string, m audit.Notification) (Route, bool) {
 	for _, r := range d.Routes(rule, m.Owner) {
 		if r.Sender == m.Sender {
 			return r, true

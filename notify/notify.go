@@ -38,9 +38,9 @@ type Recipient struct {
 
 // Digest is all that one recipient is to be told after one sweep.
 type Digest struct {
-	Cluster string
-	Home    string // the namespace that findings are kept in
-	To      Recipient
+	Cluster   string
+	Namespace string // the namespace that findings are kept in
+	To        Recipient
 	// Instead says why it goes to the fallback owner: the name of whom it was for,
 	// and why they cannot be reached. Empty otherwise.
 	FallbackReason string
@@ -81,20 +81,20 @@ type Message struct {
 	Covers []Covered // what is told once this is sent; none for a mere update
 	// Beneath is the index in the plan of the message in whose thread this goes,
 	// or NotBeneath: then Thread is the message, and zero for one of its own.
-	Beneath int
-	Thread  audit.MessageRef
+	Parent int
+	Thread audit.MessageRef
 	// Opens is true of a message beneath which all else of what it covers goes.
-	Opens bool
+	StartsThread bool
 	// Minor is true of a message without which nothing is lost: it covers nothing,
 	// is sent after the others, and a failure is not one of the delivery.
-	Minor bool
-	Body  any // the sender's own
+	Optional bool
+	Body     any // the sender's own
 	// Text is the message as people read it, for those who look before it is sent.
 	Text string
 }
 
 // NotBeneath is Message.Beneath of a message that needs no other of its plan.
-const NotBeneath = -1
+const NoParent = -1
 
 // Covered is an item that a message tells of.
 type Covered struct {

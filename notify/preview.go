@@ -19,7 +19,7 @@ func (d *Deliverer) Preview(stored []audit.Stored) []Preview {
 	places := byPlace(stored)
 	var out []Preview
 	for _, g := range d.groups(stored) {
-		sender := d.sender(g.route.Sender)
+		sender := d.senderNamed(g.route.Sender)
 		if sender == nil || len(g.items) == 0 {
 			continue
 		}

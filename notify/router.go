@@ -21,17 +21,17 @@ type Router struct {
 	Ownership []audit.NamespaceOwner
 	Now       time.Time
 	// Has reports whether there is a sender of that name.
-	Has func(sender string) bool
+	HasSender func(sender string) bool
 	// Rehearsal also goes the ways that report-only closes.
-	Rehearsal bool
+	IncludeReportOnly bool
 }
 
 // Routes returns the ways to owners.
 func (r *Router) Routes() Routes {
-	channels := audit.Naming(r.Ownership)
+	channels := audit.ChannelNamespaces(r.Ownership)
 	return func(rule, owner string) []Route {
 		team := r.Config.Owners.Team(owner)
-		if !r.Rehearsal && (r.Config.Rules[rule].ReportOnly || team != nil && team.ReportOnly) {
+		if !r.IncludeReportOnly && (r.Config.Rules[rule].ReportOnly || team != nil && team.ReportOnly) {
 			return nil
 		}
 		row, named := channels[owner]
@@ -39,11 +39,11 @@ func (r *Router) Routes() Routes {
 			row = audit.NamespaceOwner{Owner: owner}
 		}
 		var out []Route
-		if slack, ok := r.slack(row); ok {
+		if slack, ok := r.slackRoute(row); ok {
 			out = append(out, slack)
 		}
-		if r.Has(WebhookName) {
-			out = append(out, Route{Sender: WebhookName, To: Recipient{Owner: owner}, Quiet: r.quiet(owner)})
+		if r.HasSender(WebhookName) {
+			out = append(out, Route{Sender: WebhookName, To: Recipient{Owner: owner}, Quiet: r.inQuietHours(owner)})
 		}
 		return out
 	}
@@ -51,9 +51,9 @@ func (r *Router) Routes() Routes {
 
 // slack returns the way to an owner in Slack, with that to the fallback owner
 // behind it.
-func (r *Router) slack(row audit.NamespaceOwner) (Route, bool) {
-	fallback, other := r.place(audit.NamespaceOwner{Owner: r.Config.Owners.Fallback})
-	own, ok := r.place(row)
+func (r *Router) slackRoute(row audit.NamespaceOwner) (Route, bool) {
+	fallback, other := r.ownRoute(audit.NamespaceOwner{Owner: r.Config.Owners.Fallback})
+	own, ok := r.ownRoute(row)
 	switch {
 	case !ok:
 		return fallback, other
@@ -64,26 +64,26 @@ func (r *Router) slack(row audit.NamespaceOwner) (Route, bool) {
 }
 
 // place returns the way to where an owner itself is told.
-func (r *Router) place(row audit.NamespaceOwner) (Route, bool) {
+func (r *Router) ownRoute(row audit.NamespaceOwner) (Route, bool) {
 	to := audit.DestinationOf(row, r.Config)
-	if row.Owner == "" || to.From == audit.FromNowhere || to.From == audit.FromFallback {
+	if row.Owner == "" || to.From == audit.FromNone || to.From == audit.FromFallback {
 		return Route{}, false
 	}
-	route := Route{Sender: SlackName, To: Recipient{Owner: row.Owner, Address: to.Channel}, Quiet: r.quiet(row.Owner)}
+	route := Route{Sender: SlackName, To: Recipient{Owner: row.Owner, Address: to.Channel}, Quiet: r.inQuietHours(row.Owner)}
 	if to.WebhookFile != "" {
 		route.Sender, route.To.Address = SlackWebhookName, to.WebhookFile
 	}
 	team := r.Config.Owners.Team(row.Owner)
 	if team != nil {
 		route.To.Mention = string(team.Slack.Mention)
-		if team.ReportOnly && !r.Rehearsal {
+		if team.ReportOnly && !r.IncludeReportOnly {
 			return Route{}, false
 		}
 	}
-	return route, r.Has(route.Sender)
+	return route, r.HasSender(route.Sender)
 }
 
-func (r *Router) quiet(owner string) bool {
+func (r *Router) inQuietHours(owner string) bool {
 	team := r.Config.Owners.Team(owner)
 	return team != nil && team.QuietHours.Quiet(r.Now)
 }

@@ -73,8 +73,8 @@ func TestRoutes(t *testing.T) {
 				c.senders = "slack slack-webhook"
 			}
 			r := notify.Router{
-				Config: &cfg, Ownership: ownership, Now: start, Rehearsal: c.rehearsal,
-				Has: func(name string) bool { return strings.Contains(" "+c.senders+" ", " "+name+" ") },
+				Config: &cfg, Ownership: ownership, Now: start, IncludeReportOnly: c.rehearsal,
+				HasSender: func(name string) bool { return strings.Contains(" "+c.senders+" ", " "+name+" ") },
 			}
 			rule := c.rule
 			if rule == "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 )
 
@@ -41,6 +42,19 @@ func NewSecret(content []byte) (Secret, error) {
 		return Secret{}, errors.New("it is not one word of printable ASCII")
 	}
 	return Secret{func() string { return value }}, nil
+}
+
+// ReadSecret returns the secret in a file.
+func ReadSecret(path string) (Secret, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Secret{}, err
+	}
+	secret, err := NewSecret(data)
+	if err != nil {
+		return Secret{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return secret, nil
 }
 
 // Reveal returns the secret itself, for the one place that needs it.

@@ -12,7 +12,7 @@ import (
 // digest makes the digest of some items.
 func (v *delivery) digest(route Route, items []Item, instead string) Digest {
 	dg := Digest{
-		Cluster: v.Cluster, Home: v.Home, To: route.To, FallbackReason: instead, Items: items, Open: v.group.open,
+		Cluster: v.Cluster, Namespace: v.Namespace, To: route.To, FallbackReason: instead, Items: items, Open: v.group.open,
 		Earlier: map[audit.MessageRef][]Item{}, Now: v.Clock(),
 	}
 	for _, it := range items {
@@ -54,7 +54,7 @@ func byPlace(stored []audit.Stored) map[placeKey][]string {
 // send sends the messages of a digest one after the other, and stores after each
 // answer what was told by it. It returns what was not told, with the reason.
 func (v *delivery) send(ctx context.Context, route Route, items []Item, instead string) (left []Item, err error) {
-	sender := v.sender(route.Sender)
+	sender := v.senderNamed(route.Sender)
 	if sender == nil {
 		return items, errors.New("there is no sender " + route.Sender)
 	}
@@ -66,10 +66,10 @@ func (v *delivery) send(ctx context.Context, route Route, items []Item, instead 
 			return left, err
 		}
 		beneath := m.Thread
-		if m.Beneath != NotBeneath {
-			beneath = places[m.Beneath]
+		if m.Parent != NoParent {
+			beneath = places[m.Parent]
 		}
-		if m.Minor {
+		if m.Optional {
 			v.minor = append(v.minor, outgoing{sender, route.To, m, beneath})
 			continue
 		}
@@ -126,7 +126,7 @@ func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.Me
 		case next != "":
 			further := it
 			further.Event = next
-			if m.Opens {
+			if m.StartsThread {
 				further.Message = at
 			}
 			rest = append(rest, further)
@@ -136,7 +136,7 @@ func (v *delivery) mark(ctx context.Context, left []Item, m Message, at audit.Me
 	err := v.each(told, func(it Item) error {
 		return unlessGone(v.changeMarks(ctx, it, func(t *audit.Notification) bool {
 			v.markOne(t, it, covered[itemKey{it.Record.ID, it.Event}])
-			if m.Opens {
+			if m.StartsThread {
 				t.Message = at
 			}
 			return true

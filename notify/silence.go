@@ -9,7 +9,7 @@ import (
 
 // Silence counts the findings of which report-only lets nobody be told, and the
 // digests that they would make. It is nil where nothing is report-only.
-func (r *Router) Silence(findings []audit.Finding) *audit.Silenced {
+func (r *Router) Silenced(findings []audit.Finding) *audit.ReportOnly {
 	quietTeam := slices.ContainsFunc(r.Config.Owners.Teams, func(t config.Team) bool { return t.ReportOnly })
 	quietRule := false
 	for _, rule := range r.Config.Rules {
@@ -19,9 +19,9 @@ func (r *Router) Silence(findings []audit.Finding) *audit.Silenced {
 		return nil
 	}
 	would := *r
-	would.Rehearsal = true
+	would.IncludeReportOnly = true
 	routes, rehearsed := r.Routes(), would.Routes()
-	var out audit.Silenced
+	var out audit.ReportOnly
 	type digest struct {
 		sender string
 		to     Recipient

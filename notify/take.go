@@ -20,7 +20,7 @@ func (v *delivery) take(ctx context.Context, items []Item) ([]Item, error) {
 			if !v.mayTake(*t, it) {
 				return false
 			}
-			t.Claim = audit.Claim{By: v.Me, At: v.Clock(), Leased: v.Leased}
+			t.Claim = audit.Claim{By: v.Publisher, At: v.Clock(), WithLease: v.Leased}
 			owners = append(owners, t.Owner)
 			return true
 		}, func() { owners = nil })
@@ -54,7 +54,7 @@ func (v *delivery) mayTake(t audit.Notification, it Item) bool {
 	} else if t.Pending != it.Event {
 		return false
 	}
-	if t.Claim.By == "" || t.Claim.By == v.Me || t.Claim.Leased && v.Leased {
+	if t.Claim.By == "" || t.Claim.By == v.Publisher || t.Claim.WithLease && v.Leased {
 		return true
 	}
 	return v.Clock().Sub(t.Claim.At).Abs() >= takenFor
@@ -68,7 +68,7 @@ func (v *delivery) release(ctx context.Context, items []Item, refused string) {
 	// What cannot be let go of is taken for a while, and then let go of by itself.
 	_ = v.each(items, func(it Item) error {
 		return v.changeMarks(ctx, it, func(t *audit.Notification) bool {
-			if t.Claim.By != v.Me {
+			if t.Claim.By != v.Publisher {
 				return false
 			}
 			t.Claim = audit.Claim{}

@@ -87,7 +87,7 @@ func describeConfig(c *config.Config) string {
 	}
 	told := 0
 	for i := range c.Owners.Teams {
-		if t := &c.Owners.Teams[i]; t.Slack.Told() && !t.ReportOnly {
+		if t := &c.Owners.Teams[i]; t.Slack.HasDestination() && !t.ReportOnly {
 			told++
 		}
 	}

@@ -76,7 +76,7 @@ func (o *sweepOptions) printOwners(ctx context.Context) error {
 	snap := b.Freeze()
 	incomplete := unreadOf(snap, met)
 	all := audit.Ownership(snap, &o.config)
-	naming := audit.Naming(all)
+	naming := audit.ChannelNamespaces(all)
 	owners, err := o.narrowed(all, incomplete != nil)
 	if err != nil {
 		return err

@@ -110,8 +110,7 @@ func (o *sweepOptions) openStore() (*audit.Publisher, audit.Lock, error) {
 func (o *sweepOptions) hold(rule string) audit.Hold {
 	for _, r := range catalog.All() {
 		if r.Name == rule {
-			h := o.config.Settings(r).Hold
-			return audit.Hold{Sweeps: h.Sweeps, For: h.For}
+			return o.config.Settings(r).Hold
 		}
 	}
 	return audit.Hold{}

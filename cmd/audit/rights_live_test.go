@@ -75,7 +75,7 @@ func TestReadOnlyRoleOnlyReads(t *testing.T) {
 // needed returns the kinds that a sweep reads without a config, sorted.
 func needed() []snapshot.Kind {
 	kinds := slices.DeleteFunc(audit.Needs(catalog.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		kinds = append(kinds, s.Kind)
 	}
 	slices.Sort(kinds)
@@ -119,7 +119,7 @@ func checkSkipped(t *testing.T, r *report.Report, kind snapshot.Kind) {
 	t.Helper()
 	var want, got []string
 	for _, rule := range catalog.All() {
-		host := slices.ContainsFunc(hostsource.ReadyMade(), func(s hostsource.Source) bool { return s.Kind == kind })
+		host := slices.ContainsFunc(hostsource.BuiltIn(), func(s hostsource.Source) bool { return s.Kind == kind })
 		if slices.Contains(rule.Needs, kind) || host && slices.Contains(rule.Needs, snapshot.HostSources) {
 			want = append(want, rule.Name)
 		}

@@ -56,7 +56,7 @@ func everyObject(t *testing.T) []string {
 	for _, c := range ingest.Customs() {
 		of(c.Kind, c.Versions, c.Object)
 	}
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		of(s.Kind, s.Versions, s.Object)
 		kinds = append(kinds, s.Kind)
 	}

@@ -27,7 +27,7 @@ func judging(now func() time.Time) contender {
 		}
 		runtime.GC() // what reading left behind
 		began := time.Now()
-		ev := audit.Evaluate(b.Freeze(), catalog.All(), &c, now())
+		ev := audit.Evaluate(b.Freeze(), catalog.All(), &c, now(), nil)
 		first := time.Since(began)
 		r := reconciliation(now())
 		// Of what this sweep finds, everything is stored already.

@@ -39,7 +39,7 @@ func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, l
 	}
 	_, alone := lock.(free)
 	deliverer := notify.Deliverer{
-		Store: store, Senders: []notify.Sender{told.sender(name)}, Me: name, Leased: !alone, Clock: time.Now,
+		Store: store, Senders: []notify.Sender{told.sender(name)}, Publisher: name, Leased: !alone, Clock: time.Now,
 	}
 	r := &replica{name: name, config: c, source: source, lock: lock, told: told}
 	r.publisher = &audit.Publisher{
@@ -61,7 +61,7 @@ type teller struct {
 
 func (s teller) routes() notify.Routes {
 	router := notify.Router{
-		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), Has: func(name string) bool { return name == notify.SlackName },
+		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), HasSender: func(name string) bool { return name == notify.SlackName },
 	}
 	return router.Routes()
 }

@@ -125,10 +125,10 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
 		},
 		Notifier: func(res *audit.Result) audit.Notifier {
-			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), Has: func(name string) bool { return name == notify.SlackName }}
+			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), HasSender: func(name string) bool { return name == notify.SlackName }}
 			return teller{notify.Deliverer{
 				Store: store, Senders: []notify.Sender{sender{bot, s.board}},
-				Cluster: "lab", Me: fmt.Sprintf("sweep-%d", s.act), Leased: true, Clock: s.clock.Now, Routes: router.Routes(),
+				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), Leased: true, Clock: s.clock.Now, Routes: router.Routes(),
 			}}
 		},
 	}

@@ -127,14 +127,14 @@ func TestPushOfARealSweepOfAHostileClusterStaysSmall(t *testing.T) {
 	for _, r := range catalog.All() {
 		words.Rules = append(words.Rules, r.Name)
 	}
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		words.Kinds = append(words.Kinds, s.Kind)
 	}
 	for i := range namespaces / 2 {
 		words.Owners = append(words.Owners, fmt.Sprintf("owner-%d", 2*i))
 	}
 	src := &manifests.Source{Paths: []string{"-"}, Stdin: strings.NewReader(manifestOf(namespaces)), OwnerKeys: c.Owners.Keys, HostSources: c.EnabledHostSources()}
-	res, err := audit.Sweep(t.Context(), src, catalog.All(), &c, time.Now)
+	res, err := audit.Sweep(t.Context(), src, catalog.All(), &c, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func (c *chain) routes() notify.Routes {
 	}
 	r := &notify.Router{
 		Config: &cfg, Ownership: c.ownership, Now: time.Now(),
-		Has: func(name string) bool { return name == notify.SlackName },
+		HasSender: func(name string) bool { return name == notify.SlackName },
 	}
 	return r.Routes()
 }
@@ -117,7 +117,7 @@ func (c *chain) sweep() map[audit.DeliveryResult][]string {
 	}
 	stored, _, _ = c.store.Load(c.t.Context())
 	d := &notify.Deliverer{
-		Store: c.store, Senders: []notify.Sender{c.by}, Routes: routes, Cluster: "prod-eu-1", Home: "audit", Me: "me", Leased: true,
+		Store: c.store, Senders: []notify.Sender{c.by}, Routes: routes, Cluster: "prod-eu-1", Namespace: "audit", Publisher: "me", Leased: true,
 		RemindAfter: 24 * time.Hour, Clock: time.Now,
 	}
 	out := map[audit.DeliveryResult][]string{}

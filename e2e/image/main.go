@@ -1,11 +1,11 @@
-// Command image puts the binaries of audit into container images, without a
-// builder of images: what it writes is what the Dockerfile makes of the same
-// binary. For each platform there is an archive as docker save makes it, which
-// docker, podman, ctr and kind load, and for all of them together one OCI layout,
+// Command image packs the audit binaries into container images without an image
+// builder. The images are the same as those that the Dockerfile builds from the
+// same binaries. It writes an archive per platform, in the format of docker save,
+// which docker, podman, ctr and kind load, and one OCI layout with all platforms,
 // which skopeo and crane copy to a registry.
 //
-// It is a module of its own, so that the library which it is made of is none of
-// audit's dependencies.
+// It is a separate module so that its container library does not become a
+// dependency of audit.
 package main
 
 import (
@@ -27,13 +27,13 @@ func main() {
 	}
 }
 
-// run writes the images that the arguments ask for, and a line for each to out.
+// run writes the images that the arguments describe, and prints a line for each to out.
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("image [flags] PLATFORM=BINARY...", flag.ContinueOnError)
-	tag := flags.String("tag", "", "the image's name and tag, such as ghcr.io/eventuallytrue/audit:v1.0.0")
-	created := flags.Int64("created", 0, "when the image is said to be made, in seconds since 1970")
-	licenses := flags.String("licenses", "../"+licensesName, "the page of the licences of what the binaries are made of")
-	folder := flags.String("out", ".", "the folder to write to, which must exist")
+	tag := flags.String("tag", "", "name and tag of the image, such as ghcr.io/eventuallytrue/audit:v1.0.0")
+	created := flags.Int64("created", 0, "creation time of the image, in seconds since 1970")
+	licenses := flags.String("licenses", licensesName, "the file with the third-party licenses (the command ./licenses writes it)")
+	folder := flags.String("out", ".", "an existing folder to write to")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func run(args []string, out io.Writer) error {
 		return fmt.Errorf("read -tag: %w", err)
 	}
 	if flags.NArg() == 0 {
-		return errors.New("no PLATFORM=BINARY is given")
+		return errors.New("no PLATFORM=BINARY given")
 	}
 	var images []made
 	for _, arg := range flags.Args() {

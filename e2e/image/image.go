@@ -8,41 +8,43 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// spec says what an image is made of. Equal specs make equal images, byte by
-// byte.
+// spec describes an image. Equal specs give byte-identical images.
 type spec struct {
 	platform string // such as linux/amd64
 	binary   string // path
-	licenses string // path of the page of licences
+	licenses string // path of the file with the third-party licenses
 	version  string
 	created  time.Time
 }
 
-// made is an image with the platform that it is for.
+// made is an image and its platform.
 type made struct {
 	v1.Image
 	platform *v1.Platform
 }
 
-// What the image says of itself. The Dockerfile says the same.
+// Metadata of the image, the same as in the Dockerfile.
 const (
-	user         = "65532:65532" // nobody's, and no number of a user of the node
+	user         = "65532:65532" // not a user of the node
 	title        = "audit"
 	licensesName = "THIRD_PARTY_LICENSES.md"
 	source       = "https://github.com/eventuallytrue/audit"
 )
 
-// assemble makes the image: one layer with the binary and the licences of what it
-// is made of.
+// assemble builds the image: one layer with the binary and the third-party
+// licenses.
 func assemble(s spec) (made, error) {
 	platform, err := v1.ParsePlatform(s.platform)
 	if err != nil {
@@ -94,18 +96,18 @@ func labels(version string) map[string]string {
 	}
 }
 
-// machines are the kinds of machine that images are made for.
+// machines are the supported architectures.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// check refuses a binary that would not start: one for another machine, or one
-// that wants a loader and libraries, of which the image has none.
+// check rejects a binary that would not start: one for another architecture, or
+// one that is dynamically linked, since the image has no loader or libraries.
 func check(binary []byte, p *v1.Platform) error {
 	f, err := elf.NewFile(bytes.NewReader(binary))
 	if err != nil {
 		return err
 	}
 	if want, ok := machines[p.Architecture]; p.OS != "linux" || !ok || f.Machine != want {
-		return fmt.Errorf("a binary for %s is none for %s", f.Machine, p)
+		return fmt.Errorf("the binary is for %s, not for %s", f.Machine, p)
 	}
 	for _, prog := range f.Progs {
 		if prog.Type == elf.PT_INTERP {
@@ -115,15 +117,15 @@ func check(binary []byte, p *v1.Platform) error {
 	return nil
 }
 
-// file is one of the image's.
+// file is a file in the image.
 type file struct {
 	name    string
 	mode    int64
 	content []byte
 }
 
-// pack makes the layer's archive. Nothing of files on the disk but their content
-// goes into it.
+// pack builds the layer's archive. Only the content of the files on disk goes into
+// it, not their times, owners or modes.
 func pack(modified time.Time, files []file) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -139,4 +141,71 @@ func pack(modified time.Time, files []file) ([]byte, error) {
 		}
 	}
 	return b.Bytes(), w.Close()
+}
+
+// limit is the maximum compressed size of an image, in bytes.
+const limit = 40_000_000
+
+// refName is the annotation that ctr and skopeo use to find an image in a layout.
+const refName = "org.opencontainers.image.ref.name"
+
+// write writes an archive for each image and one layout with all of them. It
+// rejects an image that is too large.
+func write(folder string, tag name.Tag, images []made, out io.Writer) error {
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, img := range images {
+		size, err := compressedSize(img)
+		if err != nil {
+			return err
+		}
+		if size > limit {
+			return fmt.Errorf("the image for %s has %d bytes, more than %d", img.platform, size, limit)
+		}
+		path := filepath.Join(folder, fmt.Sprintf("audit-%s-%s.tar", img.platform.OS, img.platform.Architecture))
+		if err := tarball.WriteToFile(path, tag, img); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+		digest, err := img.Digest()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s %s %s %d bytes\n", img.platform, digest, path, size)
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: img.Image, Descriptor: v1.Descriptor{Platform: img.platform},
+		})
+	}
+	return writeLayout(filepath.Join(folder, "oci"), tag, index, out)
+}
+
+// writeLayout writes the index and replaces an existing layout.
+func writeLayout(path string, tag name.Tag, index v1.ImageIndex, out io.Writer) error {
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	l, err := layout.Write(path, empty.Index)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := l.AppendIndex(index, layout.WithAnnotations(map[string]string{refName: tag.String()})); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	digest, err := index.Digest()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "index %s %s\n", digest, path)
+	return nil
+}
+
+// compressedSize returns the size of the config and the layers, compressed.
+func compressedSize(img v1.Image) (int64, error) {
+	manifest, err := img.Manifest()
+	if err != nil {
+		return 0, err
+	}
+	size := manifest.Config.Size
+	for _, l := range manifest.Layers {
+		size += l.Size
+	}
+	return size, nil
 }

@@ -18,16 +18,17 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// TestDockerfileMakesTheSame builds the last stage of the Dockerfile, with a
-// binary in the place of its first, and compares what a container of it would be.
-// The digests differ: each builder writes down its own name and history.
-func TestDockerfileMakesTheSame(t *testing.T) {
+// TestDockerfileBuildsTheSame builds the last stage of the Dockerfile, with a
+// folder in place of the build stage, and compares the containers that the two
+// images describe. The digests differ: each builder records its own name and
+// history.
+func TestDockerfileBuildsTheSame(t *testing.T) {
 	buildah, err := exec.LookPath("buildah")
 	if err != nil {
-		t.Skip("no buildah here")
+		t.Skip("needs buildah")
 	}
 	if os.Getuid() != 0 {
-		t.Skip("buildah needs root, or a set-up that cannot be relied on")
+		t.Skip("needs root: rootless buildah depends on the setup of the machine")
 	}
 	folder := t.TempDir()
 	binary := hello(t, "amd64")
@@ -38,6 +39,13 @@ func TestDockerfileMakesTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary = filepath.Join(folder, "stage", "audit")
+	licenses, err := os.ReadFile(testLicenses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "stage", licensesName), licenses, 0o644); err != nil {
+		t.Fatal(err)
+	}
 
 	storage := []string{"--root", folder + "/root", "--runroot", folder + "/run", "--storage-driver", "vfs"}
 	call := func(command string, args ...string) {
@@ -48,17 +56,17 @@ func TestDockerfileMakesTheSame(t *testing.T) {
 		}
 	}
 	call("build", "--platform", "linux/amd64", "--build-context", "build="+folder+"/stage",
-		"--build-arg", "VERSION=v1.2.3", "--timestamp", "1700000000", "-t", testTag, "..")
+		"--build-arg", "VERSION=v1.2.3", "--timestamp", "1700000000", "-t", testTag, "../..")
 	call("push", testTag, "docker-archive:"+folder+"/built.tar")
 
 	want := readImage(t, filepath.Join(folder, "built.tar"))
 	got := readImage(t, filepath.Join(archive(t, "linux/amd64="+binary), "audit-linux-amd64.tar"))
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the Dockerfile makes -, the program +\n%s", diff)
+		t.Errorf("containers (-Dockerfile +program):\n%s", diff)
 	}
 }
 
-// container is what a container made of an image would be.
+// container describes a container of an image.
 type container struct {
 	OS, Architecture string
 	Created          string
@@ -91,7 +99,7 @@ func readImage(t *testing.T, path string) container {
 	}
 }
 
-// files lists what the image holds.
+// files lists the files in the image.
 func files(t *testing.T, img v1.Image) []string {
 	t.Helper()
 	extracted := mutate.Extract(img)

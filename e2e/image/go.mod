@@ -1,4 +1,4 @@
-module github.com/eventuallytrue/audit/image
+module github.com/eventuallytrue/audit/e2e/image
 
 go 1.26.0
 

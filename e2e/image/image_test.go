@@ -19,6 +19,9 @@ import (
 
 const testTag = "ghcr.io/eventuallytrue/audit:v1.2.3"
 
+// testLicenses is the file that test images hold as the third-party licenses.
+const testLicenses = "../../LICENSE"
+
 // hello builds a small static binary.
 func hello(t *testing.T, arch string, flags ...string) string {
 	t.Helper()
@@ -35,7 +38,7 @@ func hello(t *testing.T, arch string, flags ...string) string {
 func archive(t *testing.T, args ...string) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := run(append([]string{"-tag", testTag, "-created", "1700000000", "-out", folder}, args...), t.Output()); err != nil {
+	if err := run(append([]string{"-tag", testTag, "-created", "1700000000", "-licenses", testLicenses, "-out", folder}, args...), t.Output()); err != nil {
 		t.Fatal(err)
 	}
 	return folder
@@ -55,7 +58,7 @@ func TestEqualBinariesMakeEqualArchives(t *testing.T) {
 	}
 	second := readTree(t, archive(t, "linux/amd64="+copied, "linux/arm64="+arm))
 	if len(first) < 8 {
-		t.Fatalf("wrote %d files only", len(first))
+		t.Fatalf("wrote only %d files", len(first))
 	}
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Error(diff)
@@ -131,10 +134,10 @@ func configName(t *testing.T, img v1.Image) v1.Hash {
 	return h
 }
 
-func TestWhatWouldNotRunIsRefused(t *testing.T) {
+func TestUnusableBinariesAreRejected(t *testing.T) {
 	static := hello(t, "amd64")
 	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho this is no binary\n"), 0o755); err != nil {
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho this is not a binary\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
@@ -142,22 +145,22 @@ func TestWhatWouldNotRunIsRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"a binary of another machine", []string{"-tag", testTag, "linux/arm64=" + static}, "a binary for EM_X86_64 is none for linux/arm64"},
-		{"a binary that wants a loader", []string{"-tag", testTag, "linux/amd64=" + hello(t, "amd64", "-buildmode=pie")}, "is not static"},
+		{"a binary for another architecture", []string{"-tag", testTag, "linux/arm64=" + static}, "the binary is for EM_X86_64, not for linux/arm64"},
+		{"a dynamically linked binary", []string{"-tag", testTag, "linux/amd64=" + hello(t, "amd64", "-buildmode=pie")}, "is not static"},
 		{"a script", []string{"-tag", testTag, "linux/amd64=" + script}, "bad magic number"},
-		{"another system", []string{"-tag", testTag, "windows/amd64=" + static}, "is none for windows/amd64"},
+		{"another system", []string{"-tag", testTag, "windows/amd64=" + static}, "not for windows/amd64"},
 		{"no binary", []string{"-tag", testTag}, "no PLATFORM=BINARY"},
-		{"no page of licences", []string{"-tag", testTag, "-licenses", "testdata/none.md", "linux/amd64=" + static}, "open testdata/none.md"},
+		{"no licenses", []string{"-tag", testTag, "-licenses", "testdata/none.md", "linux/amd64=" + static}, "open testdata/none.md"},
 		{"no platform", []string{"-tag", testTag, static}, "is not PLATFORM=BINARY"},
 		{"no tag", []string{"linux/amd64=" + static}, "read -tag"},
 		{"a name without a tag", []string{"-tag", "ghcr.io/eventuallytrue/audit", "linux/amd64=" + static}, "read -tag"},
-		{"an image too large to fetch on every node", []string{"-tag", testTag, "linux/amd64=" + fatten(t, static)}, "more than 40000000"},
+		{"an image that is too large", []string{"-tag", testTag, "linux/amd64=" + fatten(t, static)}, "more than 40000000"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			folder := t.TempDir()
-			err := run(append([]string{"-out", folder}, tc.args...), t.Output())
+			err := run(append([]string{"-out", folder, "-licenses", testLicenses}, tc.args...), t.Output())
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("got error %v, want one that says %q", err, tc.want)
+				t.Errorf("got error %v, want %q", err, tc.want)
 			}
 			if wrote := readTree(t, folder); len(wrote) > 0 {
 				t.Errorf("wrote %d files", len(wrote))
@@ -166,7 +169,7 @@ func TestWhatWouldNotRunIsRefused(t *testing.T) {
 	}
 }
 
-// fatten appends to a copy of a binary what cannot be compressed.
+// fatten returns a copy of a binary with incompressible data appended.
 func fatten(t *testing.T, binary string) string {
 	t.Helper()
 	content, err := os.ReadFile(binary)
@@ -184,14 +187,14 @@ func fatten(t *testing.T, binary string) string {
 	return path
 }
 
-func TestImageHoldsTheLicences(t *testing.T) {
+func TestImageHoldsTheLicenses(t *testing.T) {
 	got := readImage(t, filepath.Join(archive(t, "linux/amd64="+hello(t, "amd64")), "audit-linux-amd64.tar"))
-	page, err := os.ReadFile("../THIRD_PARTY_LICENSES.md")
+	licenses, err := os.ReadFile(testLicenses)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const attributes = "-rw-r--r-- THIRD_PARTY_LICENSES.md 0:0 2023-11-14 22:13:20 +0000 UTC"
-	want := fmt.Sprintf("%s %x", attributes, sha256.Sum256(page))
+	want := fmt.Sprintf("%s %x", attributes, sha256.Sum256(licenses))
 	if len(got.Files) != 2 || got.Files[0] != want {
 		t.Errorf("the image holds %q, want %q and the binary", got.Files, want)
 	}
