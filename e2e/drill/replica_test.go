@@ -39,7 +39,7 @@ func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, l
 	}
 	_, alone := lock.(free)
 	deliverer := notify.Deliverer{
-		Store: store, Senders: []notify.Sender{told.sender(name)}, Publisher: name, Leased: !alone, Clock: time.Now,
+		Store: store, Senders: []notify.Sender{told.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
 	}
 	r := &replica{name: name, config: c, source: source, lock: lock, told: told}
 	r.publisher = &audit.Publisher{

@@ -128,7 +128,7 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), HasSender: func(name string) bool { return name == notify.SlackName }}
 			return teller{notify.Deliverer{
 				Store: store, Senders: []notify.Sender{sender{bot, s.board}},
-				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), Leased: true, Clock: s.clock.Now, Routes: router.Routes(),
+				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), WithLease: true, Clock: s.clock.Now, Routes: router.Routes(),
 			}}
 		},
 	}

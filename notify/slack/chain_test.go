@@ -117,7 +117,7 @@ func (c *chain) sweep() map[audit.DeliveryResult][]string {
 	}
 	stored, _, _ = c.store.Load(c.t.Context())
 	d := &notify.Deliverer{
-		Store: c.store, Senders: []notify.Sender{c.by}, Routes: routes, Cluster: "prod-eu-1", Namespace: "audit", Publisher: "me", Leased: true,
+		Store: c.store, Senders: []notify.Sender{c.by}, Routes: routes, Cluster: "prod-eu-1", Namespace: "audit", Publisher: "me", WithLease: true,
 		RemindAfter: 24 * time.Hour, Clock: time.Now,
 	}
 	out := map[audit.DeliveryResult][]string{}
