@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 func newConfig(c command) *cobra.Command {
@@ -67,7 +67,7 @@ func (c command) checkConfig(path string) error {
 	if path == "-" {
 		cfg, err = c.stdinConfig()
 	} else {
-		cfg, err = config.Read(path, rules.All())
+		cfg, err = config.Read(path, catalog.All())
 	}
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -84,7 +84,7 @@ func (c command) stdinConfig() (config.Config, error) {
 	if err != nil {
 		return config.Config{}, fmt.Errorf("read config: %w", err)
 	}
-	return config.Parse(data, "standard input", rules.All())
+	return config.Parse(data, "standard input", catalog.All())
 }
 
 // describeConfig summarizes a config in one line.
@@ -94,7 +94,7 @@ func describeConfig(c *config.Config) string {
 		cluster = "cluster " + c.Cluster
 	}
 	on, reportOnly := 0, 0
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		s := c.Settings(r)
 		if s.Enabled {
 			on++
@@ -105,12 +105,12 @@ func describeConfig(c *config.Config) string {
 	}
 	notified := 0
 	for i := range c.Owners.Teams {
-		if t := &c.Owners.Teams[i]; t.Slack.Told() && !t.ReportOnly {
+		if t := &c.Owners.Teams[i]; t.Slack.HasDestination() && !t.ReportOnly {
 			notified++
 		}
 	}
 	return fmt.Sprintf("%s; rules: %d of %d enabled, %d report only; teams: %d, %d notified in Slack; exceptions: %d",
-		cluster, on, len(rules.All()), reportOnly, len(c.Owners.Teams), notified, len(c.Exceptions))
+		cluster, on, len(catalog.All()), reportOnly, len(c.Owners.Teams), notified, len(c.Exceptions))
 }
 
 // explainConfig prints the keys that begin with a prefix.

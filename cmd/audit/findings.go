@@ -86,7 +86,7 @@ func (o *findingsOptions) run(ctx context.Context) error {
 		return &exitError{exitIncomplete, err}
 	}
 	all := len(stored)
-	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Bare })
+	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Incomplete })
 	bare := all - len(stored)
 	// An API server lists nothing in a namespace that does not exist either: the name
 	// in the message shows a typo.
@@ -108,7 +108,7 @@ func unshown(newer []string, bare int) error {
 		errs = append(errs, errors.New("a newer version of audit wrote these findings, which are not shown: "+strings.Join(newer, ", ")))
 	}
 	if bare > 0 {
-		errs = append(errs, fmt.Errorf("%d findings without a status are not shown: their publisher was interrupted, or has no right to update findings/status", bare))
+		errs = append(errs, fmt.Errorf("findings without a status, which are not shown: %d; their publisher was interrupted, or has no right to update findings/status", bare))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return &exitError{exitIncomplete, err}

@@ -7,17 +7,17 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/notify/metrics"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // newGateway returns the Pushgateway of the config, nil if it has none.
-func newGateway(c *config.Config) (*metrics.Gateway, error) {
+func newGateway(c *config.Config) (*metrics.Pusher, error) {
 	p := &c.Pushgateway
 	if p.URL == "" {
 		return nil, nil
 	}
-	return metrics.NewGateway(metrics.Options{
+	return metrics.NewPusher(metrics.Options{
 		URL: string(p.URL), Timeout: time.Duration(p.Timeout),
 		Username: p.BasicAuth.Username, PasswordFile: p.BasicAuth.PasswordFile, BearerTokenFile: p.BearerTokenFile,
 		CAFile: p.CAFile, CertFile: p.CertFile, KeyFile: p.KeyFile,
@@ -26,9 +26,9 @@ func newGateway(c *config.Config) (*metrics.Gateway, error) {
 
 // vocabulary returns the values that labels of metrics may have: those of the program
 // and of the config, never those of the cluster.
-func vocabulary(c *config.Config) metrics.Vocabulary {
-	v := metrics.Vocabulary{Version: version()}
-	for _, r := range rules.All() {
+func vocabulary(c *config.Config) metrics.LabelValues {
+	v := metrics.LabelValues{Version: version()}
+	for _, r := range catalog.All() {
 		v.Rules = append(v.Rules, r.Name)
 	}
 	if c.Owners.Fallback != "" {
@@ -37,7 +37,7 @@ func vocabulary(c *config.Config) metrics.Vocabulary {
 	for _, t := range c.Owners.Teams {
 		v.Owners = append(v.Owners, t.Name)
 	}
-	v.Kinds = slices.DeleteFunc(audit.Needs(rules.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
+	v.Kinds = slices.DeleteFunc(audit.Needs(catalog.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
 	for _, s := range c.EnabledHostSources() {
 		v.Kinds = append(v.Kinds, s.Kind)
 	}

@@ -39,14 +39,14 @@ func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier,
 	}
 	host, _ := os.Hostname() // for people; the random part identifies the process
 	deliverer := notify.Deliverer{
-		Store: store, Senders: senders, Cluster: n.config.Cluster, Home: n.namespace, Me: host + "_" + rand.Text(),
-		Leased: n.leased, RemindAfter: time.Duration(n.config.Slack.RemindAfter), Clock: n.now,
+		Store: store, Senders: senders, Cluster: n.config.Cluster, Namespace: n.namespace, Publisher: host + "_" + rand.Text(),
+		WithLease: n.leased, RemindAfter: time.Duration(n.config.Slack.RemindAfter), Clock: n.now,
 	}
 	return func(res *audit.Result) audit.Notifier {
 		d := deliverer
 		d.Routes = (&notify.Router{
 			Config: n.config, Ownership: res.Ownership, Now: n.now(),
-			Has: func(name string) bool {
+			HasSender: func(name string) bool {
 				return slices.ContainsFunc(senders, func(s notify.Sender) bool { return s.Name() == name })
 			},
 		}).Routes()
@@ -70,18 +70,18 @@ func (n *notifying) senders() ([]notify.Sender, error) {
 	for _, team := range n.config.Owners.Teams {
 		if file := team.Slack.WebhookFile; file != "" {
 			hooked = true
-			if _, err := readSecret(file); err != nil {
+			if _, err := notify.ReadSecret(file); err != nil {
 				return nil, fmt.Errorf("read the incoming webhook of team %s: %w", team.Name, err)
 			}
 		}
 	}
 	if hooked {
-		senders = append(senders, slack.NewWebhook(readSecret, nil, slack.Options{}))
+		senders = append(senders, slack.NewWebhook(notify.ReadSecret, nil, slack.Options{}))
 	}
 	if w := n.config.Webhook; w.URL != "" {
 		sender, err := webhook.New(webhook.Options{
 			URL: string(w.URL), Version: version(), Clock: n.now,
-			Secret: func() (notify.Secret, error) { return readSecret(w.SecretFile) },
+			Secret: func() (notify.Secret, error) { return notify.ReadSecret(w.SecretFile) },
 		})
 		if err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func (n *notifying) hasBot() bool { return n.config.Slack.TokenFile != "" || n.t
 // botToken reads the token of the Slack bot.
 func (n *notifying) botToken() (notify.Secret, error) {
 	if file := n.config.Slack.TokenFile; file != "" {
-		token, err := readSecret(file)
+		token, err := notify.ReadSecret(file)
 		if err != nil {
 			return notify.Secret{}, fmt.Errorf("read the Slack token: %w", err)
 		}
@@ -108,19 +108,6 @@ func (n *notifying) botToken() (notify.Secret, error) {
 		return notify.Secret{}, fmt.Errorf("read the Slack token from %s: %w", slackTokenEnv, err)
 	}
 	return token, nil
-}
-
-// readSecret reads a file that holds one secret.
-func readSecret(path string) (notify.Secret, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return notify.Secret{}, err
-	}
-	secret, err := notify.NewSecret(data)
-	if err != nil {
-		return notify.Secret{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return secret, nil
 }
 
 // notifier is a notify.Deliverer as package audit uses it.
@@ -145,11 +132,11 @@ func (d dryRun) Deliver(_ context.Context, stored []audit.Stored) []audit.Delive
 	return nil
 }
 
-// silenced counts what report-only keeps from owners, as if every sender that the
+// reportOnlyOf counts what report-only keeps from owners, as if every sender that the
 // config may have were there: a sweep run manually often has no token.
-func silenced(cfg *config.Config, res *audit.Result, now time.Time) *audit.Silenced {
+func reportOnlyOf(cfg *config.Config, res *audit.Result, now time.Time) *audit.ReportOnly {
 	return (&notify.Router{
 		Config: cfg, Ownership: res.Ownership, Now: now,
-		Has: func(name string) bool { return name != notify.WebhookName || cfg.Webhook.URL != "" },
-	}).Silence(res.Findings)
+		HasSender: func(name string) bool { return name != notify.WebhookName || cfg.Webhook.URL != "" },
+	}).ReportOnly(res.Findings)
 }

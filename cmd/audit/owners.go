@@ -14,7 +14,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify/report"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -73,7 +73,7 @@ func (o *ownersOptions) run(ctx context.Context) error {
 	if len(o.from) > 0 {
 		// Manifests often do not include the Namespace of their objects, and the config
 		// may still claim it by name.
-		kinds = audit.Needs(rules.All())
+		kinds = audit.Needs(catalog.All())
 	}
 	done := o.progress()
 	var b snapshot.Builder
@@ -85,7 +85,7 @@ func (o *ownersOptions) run(ctx context.Context) error {
 	snap := b.Freeze()
 	incomplete := unreadOf(snap, met)
 	all := audit.Ownership(snap, &o.config)
-	naming := audit.Naming(all)
+	naming := audit.ChannelNamespaces(all)
 	owners, err := o.selected(all, incomplete != nil)
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func writeOwners(w io.Writer, format report.Format, cluster string, owners []aud
 }
 
 func ownerCell(o audit.NamespaceOwner) string {
-	if o.By == audit.ByNothing {
+	if o.By == audit.ByNone {
 		return "no owner"
 	}
 	return o.Owner
@@ -197,7 +197,7 @@ func reasonCell(o audit.NamespaceOwner) string {
 	switch {
 	case o.By == audit.ByFallback:
 		return "fallback owner"
-	case o.By == audit.ByNothing:
+	case o.By == audit.ByNone:
 		return "no team claims it and no owner key is set"
 	case o.Registry:
 		return "claimed by " + o.By
@@ -211,7 +211,7 @@ func destinationCell(d audit.Destination) string {
 		to = "webhook in " + d.WebhookFile
 	}
 	switch d.From {
-	case audit.FromNowhere:
+	case audit.FromNone:
 		return "none"
 	case reportOnly:
 		return "none (report only)"

@@ -18,6 +18,7 @@ import (
 	"github.com/eventuallytrue/audit/cmd/audit/serve"
 	"github.com/eventuallytrue/audit/notify/metrics"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // publishOptions are the flags of storing findings in the cluster.
@@ -82,7 +83,7 @@ type publication struct {
 
 // open makes what publishing needs from the cluster. The function is called with the
 // error of a lease that could not be released.
-func (o *publishOptions) open(board *metrics.Board, unreleased func(error)) (*publication, error) {
+func (o *publishOptions) open(board *metrics.Exporter, unreleased func(error)) (*publication, error) {
 	cfg, err := restConfig(o.connection)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (o *publishOptions) open(board *metrics.Board, unreleased func(error)) (*pu
 	if err != nil {
 		return nil, err
 	}
-	if o.config.Channels() && !n.hasBot() {
+	if o.config.UsesChannels() && !n.hasBot() {
 		// Otherwise a forgotten token would look as if all owners had been notified.
 		fmt.Fprintf(o.err, "audit: note: no one is notified in a Slack channel: slack.tokenFile and %s are not set\n", slackTokenEnv)
 	}
@@ -126,7 +127,7 @@ func (o *publishOptions) open(board *metrics.Board, unreleased func(error)) (*pu
 }
 
 // newMeter returns the meter of a publication. A dry run pushes nothing.
-func (o *publishOptions) newMeter(p *publication, board *metrics.Board) (*serve.Meter, error) {
+func (o *publishOptions) newMeter(p *publication, board *metrics.Exporter) (*serve.Meter, error) {
 	m := &serve.Meter{Board: board, Now: o.now}
 	add := func(name string, client any) {
 		if api, ok := client.(interface{ Usage() kube.Usage }); ok {
@@ -150,10 +151,9 @@ func (o *publishOptions) newMeter(p *publication, board *metrics.Board) (*serve.
 
 // hold returns how long new violations of a rule stay pending.
 func (o *publishOptions) hold(rule string) audit.Hold {
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		if r.Name == rule {
-			h := o.config.Settings(r).Hold
-			return audit.Hold{Sweeps: h.Sweeps, For: h.For}
+			return o.config.Settings(r).Hold
 		}
 	}
 	return audit.Hold{}

@@ -19,7 +19,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/audit/manifests"
 	"github.com/eventuallytrue/audit/notify/report"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -73,7 +73,7 @@ func (o *readOptions) readConfig() error {
 		return nil
 	}
 	var err error
-	if o.config, err = config.Read(o.configPath, rules.All()); err != nil {
+	if o.config, err = config.Read(o.configPath, catalog.All()); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	return nil

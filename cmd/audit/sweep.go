@@ -198,7 +198,7 @@ func (o *sweepOptions) run(ctx context.Context) error {
 		return &exitError{exitIncomplete, fmt.Errorf("sweep: %w", err)}
 	}
 	unpublished := err
-	res.Silenced = silenced(&o.config, res, o.now())
+	res.ReportOnly = reportOnlyOf(&o.config, res, o.now())
 	if err := o.checkNamespaces(res); err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (o *sweepOptions) result(ctx context.Context) (*audit.Result, error) {
 	if o.publish {
 		return o.sweepOnce(ctx, o.set)
 	}
-	return audit.SweepAfter(ctx, o.previous, timed{o.source, o.timeout}, o.set, &o.config, o.now)
+	return audit.Sweep(ctx, timed{o.source, o.timeout}, o.set, &o.config, o.now, o.previous)
 }
 
 // checkNamespaces rejects a namespace that does not exist: for a mistyped name, the

@@ -14,8 +14,8 @@ import (
 // Meter turns sweeps into metrics, which it pushes to a gateway and serves. A nil
 // Meter does neither.
 type Meter struct {
-	Gateway *metrics.Gateway // nil: metrics are not pushed
-	Board   *metrics.Board   // nil: metrics are not served
+	Gateway *metrics.Pusher   // nil: metrics are not pushed
+	Board   *metrics.Exporter // nil: metrics are not served
 	Now     func() time.Time
 	Clients []Client
 }
@@ -58,7 +58,7 @@ func (m *Meter) End(ctx context.Context, began Reading, res *audit.Result, publi
 		s.Clients = append(s.Clients, metrics.Client{Name: c.Name, Requests: u.Requests, Retries: u.Retries, Bytes: u.Bytes})
 	}
 	if m.Board != nil {
-		m.Board.Show(s)
+		m.Board.Update(s)
 	}
 	if m.Gateway == nil {
 		return nil

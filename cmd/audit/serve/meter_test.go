@@ -33,12 +33,12 @@ func TestSweeperPushesAfterItLogged(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	g, err := metrics.NewGateway(metrics.Options{URL: server.URL}, "prod", metrics.Vocabulary{})
+	g, err := metrics.NewPusher(metrics.Options{URL: server.URL}, "prod", metrics.LabelValues{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	board := metrics.NewBoard("prod", metrics.Vocabulary{})
+	board := metrics.NewExporter("prod", metrics.LabelValues{})
 	s := &sweeper{
 		limit: time.Minute, now: time.Now, log: untimed(&out), meter: &Meter{Gateway: g, Board: board, Now: time.Now},
 		publish: func(context.Context) (*audit.Result, *audit.Published, error) {
@@ -63,7 +63,7 @@ func TestSweeperPushesAfterItLogged(t *testing.T) {
 
 func TestSweepThatIsCanceledHasNoMetrics(t *testing.T) {
 	url, requests := counting(t)
-	g, err := metrics.NewGateway(metrics.Options{URL: url}, "prod", metrics.Vocabulary{})
+	g, err := metrics.NewPusher(metrics.Options{URL: url}, "prod", metrics.LabelValues{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestSweepThatIsCanceledHasNoMetrics(t *testing.T) {
 	}
 }
 
-func boardText(b *metrics.Board) string {
+func boardText(b *metrics.Exporter) string {
 	w := httptest.NewRecorder()
 	b.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return w.Body.String()
@@ -94,7 +94,7 @@ func (c *fakeClient) Usage() kube.Usage { return c.used }
 
 func TestMeterCountsWhatOneSweepUsed(t *testing.T) {
 	c := &fakeClient{kube.Usage{Requests: 100, Retries: 10, Bytes: 1000}}
-	m := &Meter{Board: metrics.NewBoard("prod", metrics.Vocabulary{}), Now: time.Now, Clients: []Client{{"source", c}}}
+	m := &Meter{Board: metrics.NewExporter("prod", metrics.LabelValues{}), Now: time.Now, Clients: []Client{{"source", c}}}
 	began := m.Begin()
 	c.used = kube.Usage{Requests: 107, Retries: 11, Bytes: 1500}
 	if err := m.End(t.Context(), began, &audit.Result{}, &audit.Published{}, nil); err != nil {
