@@ -10,6 +10,21 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
+// calicoTier is what matters here of a Tier of Calico.
+type calicoTier struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Order         *float64 `json:"order"`
+		DefaultAction string   `json:"defaultAction"`
+	} `json:"spec"`
+}
+
+// fact returns the fact of the Tier with its metadata.
+func (o *calicoTier) fact(m snapshot.Meta) snapshot.Tier {
+	// The default action is Deny where none is set.
+	return snapshot.Tier{Meta: m, Order: calicoOrder(o.Spec.Order), Passes: o.Spec.DefaultAction == "Pass"}
+}
+
 // calicoPolicy is what matters here of a NetworkPolicy or GlobalNetworkPolicy of
 // Calico. A list or a selector that is empty says as much as none.
 type calicoPolicy struct {
@@ -37,6 +52,9 @@ func (o *calicoPolicy) facts(m snapshot.Meta) []snapshot.Policy {
 	// These two are for host endpoints and never reach a pod
 	// (felix/calc/event_sequencer.go). applyOnForward makes no such difference: it
 	// is about hosts alone, and beside that the policy holds for pods as any.
+	if m.Group == snapshot.StoredCalicoNetworkPolicies.Group() {
+		o.Spec.respell()
+	}
 	if o.Spec.DoNotTrack || o.Spec.PreDNAT {
 		return nil
 	}

@@ -279,7 +279,7 @@ func TestCalicoStagedPoliciesAreNone(t *testing.T) {
 					t.Errorf("%s of %s is taken in", kind, group)
 				}
 			}
-			if ingest.UnmodelledPolicy(group, kind) {
+			if ingest.UnsupportedPolicy(group, kind) {
 				t.Errorf("%s of %s counts as a policy that is not understood", kind, group)
 			}
 		}

@@ -5,39 +5,9 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
-
-// ciliumGroup is the API group of Cilium.
-const ciliumGroup = "cilium.io"
-
-// ciliumKinds are the kinds of Cilium, and the ConfigMap that it is configured
-// by. What is said here and in the files beside this one of their meaning is from
-// Cilium's documentation (docs.cilium.io, Network Policy), which is quoted, and
-// where that is silent from its source, at the paths given.
-func ciliumKinds() []Custom {
-	return []Custom{
-		ciliumPolicyKind(snapshot.CiliumNetworkPolicies, "CiliumNetworkPolicy", true),
-		ciliumPolicyKind(snapshot.CiliumClusterwideNetworkPolicies, "CiliumClusterwideNetworkPolicy", false),
-		ciliumConfigKind(),
-	}
-}
-
-func ciliumPolicyKind(kind snapshot.Kind, object string, namespaced bool) Custom {
-	return Custom{
-		Kind: kind, Object: object, Versions: []string{"v2"}, Namespaced: namespaced,
-		take: func(in *Ingester, data []byte, f *snapshot.Facts) error {
-			var o ciliumPolicy
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &o); err != nil {
-				return err
-			}
-			f.Policies = append(f.Policies, in.ciliumPolicies(in.meta(ciliumGroup, object, &o.Metadata), &o)...)
-			return nil
-		},
-	}
-}
 
 // ciliumPolicy is what matters here of a CiliumNetworkPolicy or a
 // CiliumClusterwideNetworkPolicy.
@@ -72,7 +42,7 @@ type ciliumSpec struct {
 // ciliumPolicies returns the facts of an object, one for each of its specs that
 // is about pods. Cilium takes an object in as a whole or not at all
 // (CiliumNetworkPolicy.Parse), so what is wrong with one spec is wrong with all.
-func (in *Ingester) ciliumPolicies(meta snapshot.Meta, o *ciliumPolicy) []snapshot.Policy {
+func (o *ciliumPolicy) facts(meta snapshot.Meta, selectors ciliumSelectors) []snapshot.Policy {
 	specs := o.Specs
 	if o.Spec != nil {
 		specs = append([]ciliumSpec{*o.Spec}, specs...)
@@ -83,7 +53,7 @@ func (in *Ingester) ciliumPolicies(meta snapshot.Meta, o *ciliumPolicy) []snapsh
 	}
 	var out []snapshot.Policy
 	for i := range specs {
-		p, err := in.ciliumSpec(meta, &specs[i])
+		p, err := specs[i].fact(meta, selectors)
 		if err != nil && invalid == "" {
 			invalid = err.Error()
 		}
@@ -112,9 +82,9 @@ func (o *ciliumPolicy) rejected() string {
 
 // ciliumSpec returns the fact of one spec, or what is wrong with it. The fact of a
 // wrong one tells no more than what was meant by it.
-func (in *Ingester) ciliumSpec(meta snapshot.Meta, s *ciliumSpec) (snapshot.Policy, error) {
+func (s *ciliumSpec) fact(meta snapshot.Meta, selectors ciliumSelectors) (snapshot.Policy, error) {
 	wrong := snapshot.Policy{Meta: meta, Isolates: s.meant()}
-	subject, err := in.ciliumSubject(meta.Namespace, s)
+	subject, err := s.subject(meta.Namespace, selectors)
 	if err != nil {
 		return wrong, err
 	}
@@ -127,12 +97,12 @@ func (in *Ingester) ciliumSpec(meta snapshot.Meta, s *ciliumSpec) (snapshot.Poli
 		// Every element isolates, even an empty one, which lets nothing through;
 		// a list without elements does not, whatever enableDefaultDeny says.
 		p.Isolates[d] = len(allow)+len(deny) > 0 && (enable == nil || *enable)
-		if p.Rules[d], err = in.ciliumRules(meta.Namespace, d, snapshot.Allow, allow); err != nil {
+		if p.Rules[d], err = selectors.rules(meta.Namespace, d, snapshot.Allow, allow); err != nil {
 			return wrong, fmt.Errorf("%s: %w", d, err)
 		}
 		// "Deny policies take precedence over allow policies", those of other
 		// kinds as well.
-		if p.Denies[d], err = in.ciliumRules(meta.Namespace, d, snapshot.Deny, deny); err != nil {
+		if p.Denies[d], err = selectors.rules(meta.Namespace, d, snapshot.Deny, deny); err != nil {
 			return wrong, fmt.Errorf("%sDeny: %w", d, err)
 		}
 	}
@@ -166,7 +136,7 @@ func (s *ciliumSpec) section(d snapshot.Direction) (allow, deny []ciliumRule, en
 
 // ciliumSubject returns the pods that a spec selects. One without namespace
 // selects in all of them.
-func (in *Ingester) ciliumSubject(namespace string, s *ciliumSpec) (snapshot.Subject, error) {
+func (s *ciliumSpec) subject(namespace string, selectors ciliumSelectors) (snapshot.Subject, error) {
 	switch {
 	case s.EndpointSelector == nil && s.NodeSelector == nil:
 		return nil, errors.New("it has neither endpointSelector nor nodeSelector")
@@ -175,10 +145,10 @@ func (in *Ingester) ciliumSubject(namespace string, s *ciliumSpec) (snapshot.Sub
 	case s.EndpointSelector == nil && namespace != "":
 		return nil, errors.New("a nodeSelector is for clusterwide policies only")
 	case s.EndpointSelector == nil:
-		_, err := in.ciliumSelector(s.NodeSelector)
+		_, err := selectors.endpoints(s.NodeSelector)
 		return nil, err
 	}
-	selector, err := in.ciliumSelector(s.EndpointSelector)
+	selector, err := selectors.endpoints(s.EndpointSelector)
 	if err != nil {
 		return nil, fmt.Errorf("endpointSelector: %w", err)
 	}

@@ -55,18 +55,18 @@ func (p *ciliumPeers) count() int {
 
 // ciliumPeers returns the peers of a rule in a policy of the namespace, which is
 // empty for a clusterwide policy.
-func (in *Ingester) ciliumPeers(namespace string, p *ciliumPeers) (snapshot.Peers, error) {
+func (s ciliumSelectors) peers(namespace string, p *ciliumPeers) (snapshot.Peers, error) {
 	var out snapshot.Peers
 	// IngressCommonRule.Validate and EgressCommonRule.Validate.
 	if p.count() > 1 {
 		return out, errors.New("a rule names peers in two ways, which Cilium does not combine")
 	}
 	for i := range p.endpoints {
-		s, err := in.ciliumSelector(&p.endpoints[i])
+		selected, err := s.endpoints(&p.endpoints[i])
 		if err != nil {
 			return out, fmt.Errorf("endpoints: %w", err)
 		}
-		s.peer(namespace, &out)
+		selected.peer(namespace, &out)
 	}
 	for _, e := range p.entities {
 		if err := addEntity(e, &out); err != nil {

@@ -54,12 +54,12 @@ func (r *ciliumRule) peers(d snapshot.Direction) ciliumPeers {
 }
 
 // ciliumRules returns the rules of a section.
-func (in *Ingester) ciliumRules(namespace string, d snapshot.Direction, action snapshot.Action,
+func (s ciliumSelectors) rules(namespace string, d snapshot.Direction, action snapshot.Action,
 	section []ciliumRule,
 ) ([]snapshot.Rule, error) {
 	var out []snapshot.Rule
 	for i := range section {
-		rules, err := in.ciliumRule(namespace, d, action, &section[i])
+		rules, err := s.rule(namespace, d, action, &section[i])
 		if err != nil {
 			return nil, err
 		}
@@ -74,11 +74,11 @@ func (in *Ingester) ciliumRules(namespace string, d snapshot.Direction, action s
 // An element that names neither peers nor ports decides on nothing. One that
 // names ports only is about everybody; a list of peers that is there and empty is
 // about nobody (PolicyEntry.L3 in pkg/policy/types/policyentry.go).
-func (in *Ingester) ciliumRule(namespace string, d snapshot.Direction, action snapshot.Action,
+func (s ciliumSelectors) rule(namespace string, d snapshot.Direction, action snapshot.Action,
 	r *ciliumRule,
 ) ([]snapshot.Rule, error) {
 	named := r.peers(d)
-	peers, err := in.ciliumPeers(namespace, &named)
+	peers, err := s.peers(namespace, &named)
 	if err != nil {
 		return nil, err
 	}

@@ -31,23 +31,27 @@ const (
 	ciliumCluster         = "io.cilium.k8s.policy.cluster"
 )
 
-func (in *Ingester) ciliumSelector(s *metav1.LabelSelector) (ciliumSelector, error) {
+// ciliumSelectors makes the fact of a label selector, with an error for one that
+// the API rejects.
+type ciliumSelectors func(*metav1.LabelSelector) (snapshot.Selector, error)
+
+func (s ciliumSelectors) endpoints(of *metav1.LabelSelector) (ciliumSelector, error) {
 	var out ciliumSelector
-	all, err := in.selector(s)
+	all, err := s(of)
 	if err != nil {
 		return out, err
 	}
 	for _, r := range all {
-		in.ciliumRequirement(&out, r)
+		out.add(r)
 	}
 	slices.SortStableFunc(out.namespaces, byKey)
 	slices.SortStableFunc(out.pods, byKey)
 	return out, nil
 }
 
-// ciliumRequirement adds a requirement to the selector that it belongs to. A key
+// add adds a requirement to the selector that it belongs to. A key
 // may have the source of the label in front of it; "any" is meant without.
-func (in *Ingester) ciliumRequirement(to *ciliumSelector, r snapshot.Requirement) {
+func (s *ciliumSelector) add(r snapshot.Requirement) {
 	source, key, found := strings.Cut(r.Key, ":")
 	if !found {
 		source, key = "any", r.Key
@@ -58,24 +62,24 @@ func (in *Ingester) ciliumRequirement(to *ciliumSelector, r snapshot.Requirement
 	case source == "reserved":
 		// What no pod has rules none out where it is not asked for.
 		if asks {
-			to.reserved = append(to.reserved, key)
+			s.reserved = append(s.reserved, key)
 		}
 	case source != "any" && source != "k8s":
-		to.unknown = true
+		s.unknown = true
 	case key == ciliumNamespace:
 		r.Key = corev1.LabelMetadataName
-		to.namespaces = append(to.namespaces, r)
+		s.namespaces = append(s.namespaces, r)
 	case ofNamespace:
-		r.Key = in.intern(namespaceLabel)
-		to.namespaces = append(to.namespaces, r)
+		r.Key = namespaceLabel
+		s.namespaces = append(s.namespaces, r)
 	case key == ciliumServiceAccount || key == ciliumCluster:
 		// Every pod has them, but their values are not in the facts.
-		to.unknown = to.unknown || r.Op != snapshot.Exists
+		s.unknown = s.unknown || r.Op != snapshot.Exists
 	case outsideIdentity(key):
-		to.unknown = true
+		s.unknown = true
 	default:
-		r.Key = in.intern(key)
-		to.pods = append(to.pods, r)
+		r.Key = key
+		s.pods = append(s.pods, r)
 	}
 }
 
