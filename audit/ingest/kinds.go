@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/eventuallytrue/audit/audit/ingest/calico"
+	"github.com/eventuallytrue/audit/audit/ingest/cilium"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -90,8 +92,8 @@ func ciliumKinds() []Custom {
 	policies := func(kind snapshot.Kind, object string, namespaced bool) Custom {
 		return Custom{
 			Kind: kind, Object: object, Versions: []string{"v2"}, Namespaced: namespaced,
-			take: decoded(func(in *Ingester, o *ciliumPolicy, f *snapshot.Facts) error {
-				f.Policies = append(f.Policies, o.facts(in.meta(kind.Group(), object, &o.Metadata), in.selector)...)
+			take: decoded(func(in *Ingester, o *cilium.Policy, f *snapshot.Facts) error {
+				f.Policies = append(f.Policies, o.Facts(in.meta(kind.Group(), object, &o.Metadata), in.selector)...)
 				return nil
 			}),
 		}
@@ -101,12 +103,12 @@ func ciliumKinds() []Custom {
 		policies(snapshot.CiliumClusterwideNetworkPolicies, "CiliumClusterwideNetworkPolicy", false),
 		{
 			Kind: snapshot.CiliumConfigs, Object: "ConfigMap", Versions: []string{"v1"}, Namespaced: true,
-			Only: ciliumConfigMaps(), With: snapshot.CiliumNetworkPolicies.Group(),
-			take: decoded(func(in *Ingester, o *ciliumConfigMap, f *snapshot.Facts) error {
-				if !slices.Contains(ciliumConfigMaps(), types.NamespacedName{Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}) {
+			Only: cilium.ConfigMaps(), With: snapshot.CiliumNetworkPolicies.Group(),
+			take: decoded(func(in *Ingester, o *cilium.ConfigMap, f *snapshot.Facts) error {
+				if !slices.Contains(cilium.ConfigMaps(), types.NamespacedName{Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}) {
 					return ErrOther
 				}
-				return o.addTo(f, in.meta("", "ConfigMap", &o.Metadata))
+				return o.AddTo(f, in.meta("", "ConfigMap", &o.Metadata))
 			}),
 		},
 	}
@@ -119,12 +121,12 @@ func calicoKinds() []Custom {
 	policies := func(kind snapshot.Kind, object, version string, namespaced bool) Custom {
 		return Custom{
 			Kind: kind, Object: object, Versions: []string{version}, Namespaced: namespaced,
-			take: decoded(func(in *Ingester, o *calicoPolicy, f *snapshot.Facts) error {
+			take: decoded(func(in *Ingester, o *calico.Policy, f *snapshot.Facts) error {
 				m := in.meta(kind.Group(), object, &o.Metadata)
 				if !namespaced {
 					m.Namespace = ""
 				}
-				f.Policies = append(f.Policies, o.facts(m)...)
+				f.Policies = append(f.Policies, o.Facts(m)...)
 				return nil
 			}),
 		}
@@ -132,8 +134,8 @@ func calicoKinds() []Custom {
 	tiers := func(kind snapshot.Kind, version string) Custom {
 		return Custom{
 			Kind: kind, Object: "Tier", Versions: []string{version},
-			take: decoded(func(in *Ingester, o *calicoTier, f *snapshot.Facts) error {
-				f.Tiers = append(f.Tiers, o.fact(in.meta(kind.Group(), "Tier", &o.Metadata)))
+			take: decoded(func(in *Ingester, o *calico.Tier, f *snapshot.Facts) error {
+				f.Tiers = append(f.Tiers, o.Fact(in.meta(kind.Group(), "Tier", &o.Metadata)))
 				return nil
 			}),
 		}
