@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-func TestProxyDisturbsWhatItIsToldTo(t *testing.T) {
+func TestProxyDisturbsMatchingRequests(t *testing.T) {
 	c := control.Cluster(t)
 	p, err := c.Proxy(t.TempDir(), First(1, Page("pods", false), Fail(http.StatusForbidden, metav1.StatusReasonForbidden, "no")))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// leftovers are what is hard to get rid of: a pod on a node, finalizers, a
-// custom resource, rights, and marks on Namespaces that stay.
+// leftovers are objects that are hard to delete: a pod on a node, finalizers, a
+// custom resource, rights, and labels and annotations of built-in Namespaces.
 const leftovers = `
 apiVersion: v1
 kind: Namespace
@@ -85,7 +85,7 @@ kind: Unicorn
 metadata: {name: pinky, namespace: shop, finalizers: [example.com/hold]}
 `
 
-func TestResetLeavesWhatTheServerMade(t *testing.T) {
+func TestResetKeepsBuiltInObjects(t *testing.T) {
 	c := control.Cluster(t)
 	kubectl := func(args ...string) string {
 		t.Helper()
@@ -95,15 +95,15 @@ func TestResetLeavesWhatTheServerMade(t *testing.T) {
 		}
 		return out
 	}
-	world := func() string {
-		// Component statuses can be listed but not deleted, and come unsorted.
+	objects := func() string {
+		// Only deletable kinds: component statuses are not sorted.
 		kinds := strings.Fields(kubectl("api-resources", "--verbs=list,delete", "-o", "name"))
 		return kubectl("get", strings.Join(kinds, ","), "-A", "-o", "name", "--ignore-not-found")
 	}
-	before := world()
+	before := objects()
 	file := filepath.Join(t.TempDir(), "leftovers.yaml")
-	// Twice, since what is left in a Namespace would come back with the next
-	// one of its name.
+	// Twice, because objects left in a Namespace would reappear with the next one
+	// of that name.
 	for range 2 {
 		write(t, file, leftovers)
 		kubectl("apply", "-f", file)
@@ -118,12 +118,12 @@ func TestResetLeavesWhatTheServerMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("reset took %v", time.Since(began).Round(time.Millisecond))
-		if diff := cmp.Diff(before, world()); diff != "" {
-			t.Errorf("world after reset (-want +got):\n%s", diff)
+		if diff := cmp.Diff(before, objects()); diff != "" {
+			t.Errorf("objects after reset (-want +got):\n%s", diff)
 		}
-		marks := kubectl("get", "namespaces", "-o", "jsonpath={range .items[*]}{.metadata.labels}{.metadata.annotations}{end}")
-		if strings.Contains(marks, "team") || strings.Contains(marks, "owner") {
-			t.Errorf("marks on namespaces stay: %s", marks)
+		metadata := kubectl("get", "namespaces", "-o", "jsonpath={range .items[*]}{.metadata.labels}{.metadata.annotations}{end}")
+		if strings.Contains(metadata, "team") || strings.Contains(metadata, "owner") {
+			t.Errorf("labels or annotations of namespaces stay: %s", metadata)
 		}
 	}
 }

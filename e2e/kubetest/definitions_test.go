@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// oneOfEach are objects of kinds from our own definitions and from each module.
+// oneOfEach has an object of a kind in testdata/crds and of one in each module.
 const oneOfEach = `
 apiVersion: cilium.io/v2
 kind: CiliumNetworkPolicy
@@ -30,7 +30,7 @@ metadata: {name: default}
 spec: {subject: {namespaces: {}}}
 `
 
-func TestInstalledKindsAreThereAtOnce(t *testing.T) {
+func TestInstallCRDsWaitsForKinds(t *testing.T) {
 	c := control.Cluster(t)
 	took := func(what string, do func() error) {
 		t.Helper()
@@ -53,12 +53,12 @@ func TestInstalledKindsAreThereAtOnce(t *testing.T) {
 		return len(strings.Fields(out))
 	}
 
-	folders, err := Definitions(t.Context())
+	folders, err := CRDFolders(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	took("install", func() error { return c.Install(t.Context(), folders...) })
-	// An object of the same name can only be made again if it was gone.
+	took("install", func() error { return c.InstallCRDs(t.Context(), folders...) })
+	// Creating an object of the same name again needs it to be gone.
 	for range 2 {
 		took("apply", apply)
 		if n := count(); n != 4 {
@@ -71,26 +71,26 @@ func TestInstalledKindsAreThereAtOnce(t *testing.T) {
 	}
 	took("reset", func() error { return c.Reset(t.Context()) })
 	if err := apply(); err == nil {
-		t.Error("the kinds are still there")
+		t.Error("the kinds are still served")
 	}
-	// Those of one file can be installed alone, and again after they were gone.
-	took("install of one", func() error { return c.Install(t.Context(), filepath.Join(folders[0], "cilium.yaml")) })
+	// A single file can be installed, even after its kinds were deleted.
+	took("install of one", func() error { return c.InstallCRDs(t.Context(), filepath.Join(folders[0], "cilium.yaml")) })
 }
 
-func TestInstallSaysWhatIsMissing(t *testing.T) {
+func TestInstallCRDsReportsMissingFiles(t *testing.T) {
 	empty := t.TempDir()
 	write(t, filepath.Join(empty, "other.yaml"), "kind: Kustomization\n---\napiVersion: v1\nkind: Namespace\n")
 	for path, want := range map[string]string{
-		empty:                     "there is no definition",
+		empty:                     "no CustomResourceDefinition found",
 		filepath.Join(empty, "x"): "no such file",
 	} {
-		err := (&Cluster{}).Install(t.Context(), path)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "install definitions: read "+path) {
+		err := (&Cluster{}).InstallCRDs(t.Context(), path)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "install CustomResourceDefinitions: read "+path) {
 			t.Errorf("install %s: %v, want %q", path, err, want)
 		}
 	}
 	t.Setenv("GOPROXY", "off")
 	if _, err := moduleFolder(t.Context(), empty, "list", "-m", "-json", "example.com/nowhere@v1.0.0"); err == nil {
-		t.Error("a module that is not there was found")
+		t.Error("found a module that does not exist")
 	}
 }

@@ -1,6 +1,7 @@
 package kubetest
 
 import (
+	"context"
 	"net"
 	"os"
 	"strings"
@@ -59,25 +60,25 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-func TestStartSaysWhyItFailed(t *testing.T) {
+func TestStartReportsWhyItFailed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an API server")
 	}
 	_, err := Start(t.Context(), Options{APIServerFlags: []string{"--no-such-flag"}})
 	if err == nil || !strings.Contains(err.Error(), "run kube-apiserver") || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
-		t.Errorf("error %v, want the part and the end of its log", err)
+		t.Errorf("error %v, want the program and the end of its log", err)
 	}
 }
 
-func TestStartSaysThatToolsAreMissing(t *testing.T) {
+func TestStartReportsMissingTools(t *testing.T) {
 	t.Setenv("KUBEBUILDER_ASSETS", t.TempDir())
 	_, err := Start(t.Context(), Options{})
 	if err == nil || !strings.Contains(err.Error(), "run make tools") {
-		t.Errorf("error %v, want what to do", err)
+		t.Errorf("error %v, want a hint", err)
 	}
 }
 
-func TestGuestIsAllowedUntilReset(t *testing.T) {
+func TestAllowLastsUntilReset(t *testing.T) {
 	c := control.Cluster(t)
 	client, err := kubernetes.NewForConfig(c.Config(Guest))
 	if err != nil {
@@ -100,6 +101,52 @@ func TestGuestIsAllowedUntilReset(t *testing.T) {
 		}
 		if err := c.Reset(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestServerRestarts(t *testing.T) {
+	c := control.Cluster(t)
+	// Later tests need the server.
+	t.Cleanup(func() {
+		if err := c.StartServer(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	client, err := kubernetes.NewForConfig(c.Config(Guest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func() error {
+		_, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+		return err
+	}
+	if err := c.Allow(t.Context(), Guest, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		began := time.Now()
+		if err := c.StopServer(); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("stopped after %v", time.Since(began).Round(time.Millisecond))
+		if err := list(); err == nil || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("while it is stopped: %v", err)
+		}
+		if err := c.StopServer(); err != nil {
+			t.Errorf("stopped again: %v", err)
+		}
+		began = time.Now()
+		if err := c.StartServer(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("ready again after %v", time.Since(began).Round(time.Millisecond))
+		// The stored objects and rights are still there, and clients still work.
+		if err := list(); err != nil {
+			t.Errorf("after it came back: %v (forbidden: %t)", err, apierrors.IsForbidden(err))
+		}
+		if err := c.StartServer(t.Context()); err != nil {
+			t.Errorf("started again: %v", err)
 		}
 	}
 }
