@@ -75,7 +75,7 @@ func (o *findingsOptions) run(ctx context.Context) error {
 		return &exitError{exitIncomplete, err}
 	}
 	all := len(stored)
-	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Bare })
+	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Incomplete })
 	bare := all - len(stored)
 	// An API server lists nothing in a namespace that is not there as well: the name
 	// shows that it was mistyped.
