@@ -58,7 +58,7 @@ var pure = map[string][]string{
 	"rules/snapshot": {},
 	"notify/visible": {},
 	"rules":          {"golang.org/x/net/idna"},
-	"audit":          {},
+	"audit":          {"golang.org/x/sync/errgroup"},
 	"audit/config":   {"gopkg.in/yaml.v3"},
 }
 
