@@ -13,6 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -279,7 +280,7 @@ func TestOwnerContradictionIsFoundAndReported(t *testing.T) {
 		},
 		Ingresses: []snapshot.Ingress{host("shop", marks{}), host("thief", label("owner", "team-a"))},
 	}
-	ev := audit.Evaluate(freeze(facts), []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), now, nil)
+	ev := audit.Evaluate(freeze(facts), []*rules.Rule{hosts.Rule()}, parse(t, ""), now, nil)
 	if len(ev.Findings) != 1 {
 		t.Fatalf("got %d findings, want the stolen host", len(ev.Findings))
 	}

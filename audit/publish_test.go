@@ -11,6 +11,8 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
+	"github.com/eventuallytrue/audit/rules/isolation"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -40,7 +42,7 @@ func publisher(store audit.Store, w *world) *audit.Publisher {
 
 func publish(t *testing.T, store *memory, w *world) (*audit.Result, *audit.Published) {
 	t.Helper()
-	set := []*rules.Rule{rules.OneOwnerPerHost()}
+	set := []*rules.Rule{hosts.Rule()}
 	res, published, err := audit.SweepAndPublish(t.Context(), w, set, parse(t, ""), ticking(), publisher(store, w), free{})
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +205,7 @@ func (lost) Acquire(ctx context.Context, _ func()) (context.Context, func(), err
 
 func TestPublishWritesNothingOnceTheLockIsLost(t *testing.T) {
 	store, w := newMemory(), &world{first: contested(), second: contested()}
-	_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), publisher(store, w), lost{})
+	_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), publisher(store, w), lost{})
 	if err == nil || store.writes != 0 {
 		t.Errorf("error %v after %d writes", err, store.writes)
 	}
@@ -222,7 +224,7 @@ func unprotected(policy bool) snapshot.Facts {
 }
 
 func TestPublishSeesAPolicyThatCameBetweenTwoLists(t *testing.T) {
-	set := []*rules.Rule{rules.DefaultDenyPresent()}
+	set := []*rules.Rule{isolation.Rule()}
 	for _, c := range []struct {
 		name          string
 		first, second bool
@@ -280,7 +282,7 @@ func TestPublishGoesByWhatIsStoredOnceTheLockIsHeld(t *testing.T) {
 	store.before = func(string) { tries++ }
 	p := publisher(store, w)
 	lock := outrun{store.loaded, func() { publish(t, store.memory, w) }}
-	_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), p, lock)
+	_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), p, lock)
 	if err != nil || len(published.Transitions) != 1 || published.Transitions[0].Why != audit.ReasonConfirmed {
 		t.Errorf("error %v, transitions %+v", err, published)
 	}
@@ -318,7 +320,7 @@ func TestPublishGivesUpLoadingWithTheLock(t *testing.T) {
 			store := hung{newMemory(), make(chan struct{})}
 			p := publisher(newMemory(), w)
 			p.Store = store
-			_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), p, lock)
+			_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), p, lock)
 			if err == nil {
 				t.Error("it publishes")
 			}
@@ -345,7 +347,7 @@ func TestTransitionThatCouldNotBeStoredSaysSo(t *testing.T) {
 		{"one that was not", refusing{newMemory()}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""),
+			_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""),
 				ticking(), publisher(c.store, w), free{})
 			if err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -200,7 +201,7 @@ func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 	leaving := unread
 	leaving.Deleting = true
 	conf := config.Default()
-	rule := rules.OneOwnerPerHost()
+	rule := hosts.Rule()
 	judge := func(routes ...snapshot.HostObject) *audit.Evaluation {
 		var b snapshot.Builder
 		b.Add(snapshot.Facts{HostObjects: routes})

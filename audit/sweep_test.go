@@ -10,6 +10,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -276,7 +277,7 @@ func (unreachable) Load(context.Context) ([]audit.Stored, []string, error) {
 func TestPhasesOfASweepThatCannotPublishAreTold(t *testing.T) {
 	store := unreachable{newMemory()}
 	w := &world{first: contested(), second: contested()}
-	res, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), publisher(store, w), free{})
+	res, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), publisher(store, w), free{})
 	if err == nil {
 		t.Fatal("findings that cannot be loaded are no error")
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // publishOptions are the flags of keeping findings in the cluster.
@@ -108,7 +108,7 @@ func (o *sweepOptions) openStore() (*audit.Publisher, audit.Lock, error) {
 
 // hold returns how long a rule's new violations are held back.
 func (o *sweepOptions) hold(rule string) audit.Hold {
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		if r.Name == rule {
 			return o.config.Settings(r).Hold
 		}

@@ -30,7 +30,7 @@ func publishing(t *testing.T) (*kubetest.Cluster, []string) {
 // which it publishes.
 func allowToPublish(t *testing.T, c *kubetest.Cluster) []string {
 	t.Helper()
-	if err := c.Install(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
+	if err := c.InstallCRDs(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
 		t.Fatal(err)
 	}
 	charts := filepath.Join("..", "..", "charts")

@@ -30,5 +30,5 @@ func (o *sweepOptions) silence(res *audit.Result) *audit.ReportOnly {
 	return (&notify.Router{
 		Config: &o.config, Ownership: res.Ownership, Now: o.now(),
 		HasSender: func(name string) bool { return name != notify.WebhookName || o.config.Webhook.URL != "" },
-	}).Silenced(res.Findings)
+	}).ReportOnly(res.Findings)
 }

@@ -36,7 +36,7 @@ func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.
 	host, _ := os.Hostname() // a name for people; the random part tells apart
 	deliverer := notify.Deliverer{
 		Store: store, Senders: senders, Cluster: o.config.Cluster, Namespace: o.publishing.namespace, Publisher: host + "_" + rand.Text(),
-		Leased: o.publishing.leaderElect, RemindAfter: time.Duration(o.config.Slack.RemindAfter), Clock: o.now,
+		WithLease: o.publishing.leaderElect, RemindAfter: time.Duration(o.config.Slack.RemindAfter), Clock: o.now,
 	}
 	return func(res *audit.Result) audit.Notifier {
 		d := deliverer

@@ -16,7 +16,7 @@ import (
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/notify/slack"
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -102,7 +102,7 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 		}
 	}, &out.unreleased}
 	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
-		rules.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
+		catalog.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
 	out.after = s.stored(t)
 	s.last = out.after
 	out.lied = s.liesTo()
@@ -128,7 +128,7 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), HasSender: func(name string) bool { return name == notify.SlackName }}
 			return teller{notify.Deliverer{
 				Store: store, Senders: []notify.Sender{sender{bot, s.board}},
-				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), Leased: true, Clock: s.clock.Now, Routes: router.Routes(),
+				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), WithLease: true, Clock: s.clock.Now, Routes: router.Routes(),
 			}}
 		},
 	}
