@@ -97,7 +97,7 @@ var onlyTests = map[string][]string{
 // however many steps.
 var (
 	clients     = []string{"k8s.io/client-go", "k8s.io/cli-runtime"}
-	clientRooms = []string{"cmd", "audit/kube"}
+	clientRooms = []string{"cmd", "audit/kube", "e2e"}
 )
 
 func TestArrows(t *testing.T) {

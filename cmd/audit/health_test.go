@@ -93,7 +93,7 @@ func TestNothingElseIsServed(t *testing.T) {
 }
 
 func TestMetricsAreServedWhereThereAreSome(t *testing.T) {
-	h := handler((&bench{now: today}).health(), metrics.NewBoard("prod", metrics.Vocabulary{}).Handler())
+	h := handler((&bench{now: today}).health(), metrics.NewExporter("prod", metrics.LabelValues{}).Handler())
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `audit_build_info{cluster="prod"`) {

@@ -17,8 +17,8 @@ import (
 // meter makes metrics of sweeps: it pushes them to a gateway, and shows them on a
 // board. A nil one does neither.
 type meter struct {
-	gateway *metrics.Gateway // nil: they are not pushed
-	board   *metrics.Board   // nil: they are not shown
+	gateway *metrics.Pusher   // nil: they are not pushed
+	board   *metrics.Exporter // nil: they are not shown
 	now     func() time.Time
 	clients []client
 }
@@ -55,14 +55,14 @@ func (o *sweepOptions) newMeter(publisher *audit.Publisher, lock audit.Lock) (*m
 	}
 	words := o.vocabulary()
 	if !o.once {
-		m.board = metrics.NewBoard(o.config.Cluster, words)
+		m.board = metrics.NewExporter(o.config.Cluster, words)
 	}
 	p := &o.config.Pushgateway
 	if p.URL == "" || o.publishing.dryRun {
 		return m, nil
 	}
 	var err error
-	m.gateway, err = metrics.NewGateway(metrics.Options{
+	m.gateway, err = metrics.NewPusher(metrics.Options{
 		URL: string(p.URL), Timeout: time.Duration(p.Timeout),
 		Username: p.BasicAuth.Username, PasswordFile: p.BasicAuth.PasswordFile, BearerTokenFile: p.BearerTokenFile,
 		CAFile: p.CAFile, CertFile: p.CertFile, KeyFile: p.KeyFile,
@@ -75,8 +75,8 @@ func (o *sweepOptions) newMeter(publisher *audit.Publisher, lock audit.Lock) (*m
 
 // vocabulary are the words that metrics may have as labels: those of the program
 // and of the config.
-func (o *sweepOptions) vocabulary() metrics.Vocabulary {
-	v := metrics.Vocabulary{Version: version()}
+func (o *sweepOptions) vocabulary() metrics.LabelValues {
+	v := metrics.LabelValues{Version: version()}
 	for _, r := range catalog.All() {
 		v.Rules = append(v.Rules, r.Name)
 	}
@@ -123,7 +123,7 @@ func (m *meter) end(ctx context.Context, began reading, res *audit.Result, publi
 		s.Clients = append(s.Clients, metrics.Client{Name: c.name, Requests: u.Requests, Retries: u.Retries, Bytes: u.Bytes})
 	}
 	if m.board != nil {
-		m.board.Show(s)
+		m.board.Update(s)
 	}
 	if m.gateway == nil {
 		return nil

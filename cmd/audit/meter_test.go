@@ -61,12 +61,12 @@ func TestSweeperPushesAfterItLogged(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	g, err := metrics.NewGateway(metrics.Options{URL: server.URL}, "prod", metrics.Vocabulary{})
+	g, err := metrics.NewPusher(metrics.Options{URL: server.URL}, "prod", metrics.LabelValues{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	board := metrics.NewBoard("prod", metrics.Vocabulary{})
+	board := metrics.NewExporter("prod", metrics.LabelValues{})
 	s := &sweeper{
 		limit: time.Minute, now: time.Now, log: untimed(&out), meter: &meter{gateway: g, board: board, now: time.Now},
 		publish: func(context.Context) (*audit.Result, *audit.Published, error) {
@@ -91,7 +91,7 @@ func TestSweeperPushesAfterItLogged(t *testing.T) {
 
 func TestSweepThatIsCancelledIsNotTold(t *testing.T) {
 	url, requests := counting(t)
-	g, err := metrics.NewGateway(metrics.Options{URL: url}, "prod", metrics.Vocabulary{})
+	g, err := metrics.NewPusher(metrics.Options{URL: url}, "prod", metrics.LabelValues{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestSweepThatIsCancelledIsNotTold(t *testing.T) {
 	}
 }
 
-func boardText(b *metrics.Board) string {
+func boardText(b *metrics.Exporter) string {
 	w := httptest.NewRecorder()
 	b.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return w.Body.String()
@@ -117,7 +117,7 @@ func boardText(b *metrics.Board) string {
 
 func TestMeterCountsWhatOneSweepUsed(t *testing.T) {
 	c := &usage{kube.Usage{Requests: 100, Retries: 10, Bytes: 1000}}
-	m := &meter{board: metrics.NewBoard("prod", metrics.Vocabulary{}), now: time.Now, clients: []client{{"source", c}}}
+	m := &meter{board: metrics.NewExporter("prod", metrics.LabelValues{}), now: time.Now, clients: []client{{"source", c}}}
 	began := m.begin()
 	c.used = kube.Usage{Requests: 107, Retries: 11, Bytes: 1500}
 	if err := m.end(t.Context(), began, &audit.Result{}, &audit.Published{}, nil); err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// vocabulary is that of a platform with two rules, two teams and two kinds.
-func vocabulary() metrics.Vocabulary {
-	return metrics.Vocabulary{
+// values are the label values of a platform with two rules, two teams and two kinds.
+func values() metrics.LabelValues {
+	return metrics.LabelValues{
 		Rules:   []string{"default-deny-present", "one-owner-per-host"},
 		Owners:  []string{"platform", "team-a", "team-b"},
 		Kinds:   []snapshot.Kind{snapshot.Ingresses, snapshot.Namespaces},
@@ -22,7 +22,7 @@ func vocabulary() metrics.Vocabulary {
 	}
 }
 
-// finding is a stored finding of a rule.
+// finding returns a stored finding.
 func finding(rule string, n int, state audit.State, now time.Time, owners ...string) audit.Transition {
 	r := audit.Record{
 		Finding: audit.Finding{
@@ -37,7 +37,7 @@ func finding(rule string, n int, state audit.State, now time.Time, owners ...str
 	return audit.Transition{Record: r}
 }
 
-// sweep is one in which everything went well and nothing was found.
+// sweep returns a successful sweep with the given findings.
 func sweep(now time.Time, found ...audit.Transition) *metrics.Sweep {
 	return &metrics.Sweep{
 		Began: now.Add(-3 * time.Second), Ended: now,
@@ -65,7 +65,7 @@ func sweep(now time.Time, found ...audit.Transition) *metrics.Sweep {
 	}
 }
 
-// broken, halfMended and clean are three sweeps of one cluster.
+// broken, halfResolved and clean are three sweeps of one cluster.
 func broken(now time.Time) *metrics.Sweep {
 	return sweep(now,
 		finding("one-owner-per-host", 1, audit.StateOpen, now, "team-a", "stranger"),
@@ -74,7 +74,7 @@ func broken(now time.Time) *metrics.Sweep {
 		finding("default-deny-present", 3, audit.StatePending, now, "team-b"))
 }
 
-func halfMended(now time.Time) *metrics.Sweep {
+func halfResolved(now time.Time) *metrics.Sweep {
 	return sweep(now,
 		finding("one-owner-per-host", 1, audit.StateResolved, now, "team-a", "stranger"),
 		finding("one-owner-per-host", 2, audit.StateOpen, now, "team-a", "another", "stranger"),
@@ -83,7 +83,7 @@ func halfMended(now time.Time) *metrics.Sweep {
 
 func clean(now time.Time) *metrics.Sweep { return sweep(now) }
 
-// incomplete is a sweep that may not list ingresses and has no word from Slack.
+// incomplete is a sweep that is not allowed to list ingresses and cannot deliver to Slack.
 func incomplete(now time.Time) *metrics.Sweep {
 	s := broken(now)
 	s.Result.Reads[0] = snapshot.Read{Kind: snapshot.Ingresses, Status: snapshot.Forbidden, Err: "no right"}
@@ -92,14 +92,14 @@ func incomplete(now time.Time) *metrics.Sweep {
 	return s
 }
 
-// undelivered is complete, but nobody was told.
+// undelivered is a complete sweep without a successful delivery.
 func undelivered(now time.Time) *metrics.Sweep {
 	s := broken(now)
 	s.Published.Deliveries[0].Result = audit.DeliveryRefused
 	return s
 }
 
-// aborted ended before anything was judged.
+// aborted is a sweep that ended before anything was evaluated.
 func aborted(now time.Time) *metrics.Sweep {
 	return &metrics.Sweep{Began: now.Add(-time.Second), Ended: now, Err: errors.New("publish: no route to host")}
 }

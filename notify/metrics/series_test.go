@@ -17,8 +17,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// hostile is a sweep of a cluster in which nobody is known and everything has a
-// name of its own.
+// hostile is a sweep of a cluster with unknown owners, in which every name is unique.
 func hostile(n int) *metrics.Sweep {
 	s := broken(day)
 	for i := range n {
@@ -34,10 +33,9 @@ func hostile(n int) *metrics.Sweep {
 	return s
 }
 
-// crowded is the vocabulary of a config that names more owners and kinds than
-// there is room for.
-func crowded() metrics.Vocabulary {
-	v := vocabulary()
+// manyValues allows more owners and kinds than the limits.
+func manyValues() metrics.LabelValues {
+	v := values()
 	for i := range 10_000 {
 		v.Owners = append(v.Owners, fmt.Sprintf("team-%d", i))
 		v.Kinds = append(v.Kinds, snapshot.Kind(fmt.Sprintf("kind-%d", i)))
@@ -48,15 +46,15 @@ func crowded() metrics.Vocabulary {
 func TestPushOfAHostileClusterStaysSmall(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		words metrics.Vocabulary
+		words metrics.LabelValues
 		sweep func() *metrics.Sweep
 	}{
-		{"10,000 owners that the config does not name", vocabulary(), func() *metrics.Sweep { return hostile(10_000) }},
-		{"10,000 owners that the config names, each with findings", crowded(), func() *metrics.Sweep {
+		{"10,000 owners that the config does not name", values(), func() *metrics.Sweep { return hostile(10_000) }},
+		{"10,000 owners that the config names, each with findings", manyValues(), func() *metrics.Sweep {
 			s := hostile(10_000)
 			for i := range 10_000 {
 				s.Result.Reads = append(s.Result.Reads, snapshot.Read{Kind: snapshot.Kind(fmt.Sprintf("kind-%d", i)), Status: snapshot.Listed})
-				for n, rule := range vocabulary().Rules {
+				for n, rule := range values().Rules {
 					s.Published.Transitions = append(s.Published.Transitions, finding(rule, 10*i+n, audit.StateOpen, day, fmt.Sprintf("team-%d", i)))
 				}
 			}
@@ -65,7 +63,7 @@ func TestPushOfAHostileClusterStaysSmall(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			real := promtest.StartPushgateway(t)
-			g, err := metrics.NewGateway(metrics.Options{URL: real.URL}, "prod", tt.words)
+			g, err := metrics.NewPusher(metrics.Options{URL: real.URL}, "prod", tt.words)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,12 +76,12 @@ func TestPushOfAHostileClusterStaysSmall(t *testing.T) {
 			}
 			for _, s := range series {
 				if strings.Contains(s, "owner-1") || strings.Contains(s, "host-") {
-					t.Errorf("a name of the cluster is in %s", s)
+					t.Errorf("%s contains a name from the cluster", s)
 				}
 			}
 			want := `audit_owner_findings{cluster="prod",job="audit",owner="other",rule="other"} 5000`
 			if !strings.Contains(strings.Join(series, "\n"), want) {
-				t.Errorf("what is not named is not counted: want %s in\n%s", want, strings.Join(series, "\n"))
+				t.Errorf("owners that are not named are not counted: want %s in\n%s", want, strings.Join(series, "\n"))
 			}
 		})
 	}
@@ -91,7 +89,7 @@ func TestPushOfAHostileClusterStaysSmall(t *testing.T) {
 
 func TestPushOfManySendersStaysSmall(t *testing.T) {
 	real := promtest.StartPushgateway(t)
-	push(t, gateway(t, metrics.Options{URL: real.URL}, "prod"), hostile(10_000))
+	push(t, pusher(t, metrics.Options{URL: real.URL}, "prod"), hostile(10_000))
 	n := 0
 	for _, s := range real.Series() {
 		if strings.HasPrefix(s, "audit_deliveries{") {
@@ -99,12 +97,12 @@ func TestPushOfManySendersStaysSmall(t *testing.T) {
 		}
 	}
 	if n != 24 {
-		t.Errorf("%d series tell of deliveries, want 4 of 5 senders and the others", n)
+		t.Errorf("%d series of deliveries, want 4 results of 5 senders and other", n)
 	}
 }
 
-// manifestOf is a cluster of so many namespaces, each with an owner of its own, a
-// workload that nothing isolates, and a host that the next one claims, too.
+// manifestOf returns a cluster of namespaces that each have their own owner, a
+// workload without isolation, and a host that another namespace claims too.
 func manifestOf(namespaces int) string {
 	var b strings.Builder
 	for i := range namespaces {
@@ -119,11 +117,11 @@ func manifestOf(namespaces int) string {
 	return b.String()
 }
 
-// Here every rule judges, and every kind is read.
+// Unlike in the tests above, every rule runs and every kind is read.
 func TestPushOfARealSweepOfAHostileClusterStaysSmall(t *testing.T) {
 	const namespaces = 10_000
 	c := config.Default()
-	words := metrics.Vocabulary{Kinds: audit.Needs(catalog.All()), Version: "v1"}
+	words := metrics.LabelValues{Kinds: audit.Needs(catalog.All()), Version: "v1"}
 	for _, r := range catalog.All() {
 		words.Rules = append(words.Rules, r.Name)
 	}
@@ -146,7 +144,7 @@ func TestPushOfARealSweepOfAHostileClusterStaysSmall(t *testing.T) {
 		s.Published.Transitions = append(s.Published.Transitions, audit.Transition{Record: audit.Record{Finding: f, OpenedAt: f.FirstSeen}})
 	}
 	real := promtest.StartPushgateway(t)
-	g, err := metrics.NewGateway(metrics.Options{URL: real.URL}, "prod", words)
+	g, err := metrics.NewPusher(metrics.Options{URL: real.URL}, "prod", words)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +161,6 @@ func TestPushOfARealSweepOfAHostileClusterStaysSmall(t *testing.T) {
 		}
 	}
 	if strings.Contains(all, "ns-1") || strings.Contains(all, `owner-1"`) || strings.Contains(all, "example.com") {
-		t.Errorf("names of the cluster are pushed:\n%s", all)
+		t.Errorf("names from the cluster are pushed:\n%s", all)
 	}
 }

@@ -44,11 +44,11 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// page returns what the board serves of sweeps, and not of the process.
-func page(t *testing.T, b *metrics.Board) string {
+// served returns the metrics of sweeps that the exporter serves.
+func served(t *testing.T, e *metrics.Exporter) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	b.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	e.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	var out strings.Builder
 	for line := range strings.Lines(w.Body.String()) {
 		if strings.HasPrefix(line, "audit_") {
@@ -58,15 +58,15 @@ func page(t *testing.T, b *metrics.Board) string {
 	return out.String()
 }
 
-func TestBoardShowsTheWholeSet(t *testing.T) {
-	b := metrics.NewBoard("prod", vocabulary())
-	b.Show(broken(day))
-	golden(t, "board.txt", page(t, b))
+func TestExporterServesEveryMetric(t *testing.T) {
+	e := metrics.NewExporter("prod", values())
+	e.Update(broken(day))
+	golden(t, "exporter.txt", served(t, e))
 	all := httptest.NewRecorder()
-	b.Handler().ServeHTTP(all, httptest.NewRequest("GET", "/metrics", nil))
+	e.Handler().ServeHTTP(all, httptest.NewRequest("GET", "/metrics", nil))
 	for _, name := range []string{"go_goroutines", "process_cpu_seconds_total"} {
 		if !strings.Contains(all.Body.String(), "\n"+name+" ") {
-			t.Errorf("/metrics does not have %s of the process", name)
+			t.Errorf("/metrics lacks %s of the process", name)
 		}
 	}
 }
@@ -76,24 +76,23 @@ var (
 	validWord = regexp.MustCompile(`^[a-z]+$`)
 )
 
-// A client of today takes names that a Pushgateway refuses, so names are held to
-// the old form here.
-func TestNamesKeepTheConventions(t *testing.T) {
-	b := metrics.NewBoard("prod", vocabulary())
-	b.Show(broken(day))
-	problems, err := testutil.GatherAndLint(ours{b})
+// The client library accepts UTF-8 names, which a Pushgateway rejects.
+func TestNamesFollowTheConventions(t *testing.T) {
+	e := metrics.NewExporter("prod", values())
+	e.Update(broken(day))
+	problems, err := testutil.GatherAndLint(ours{e})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-	families, err := ours{b}.Gather()
+	families, err := ours{e}.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(families) < 20 {
-		t.Fatalf("there are %d metrics only", len(families))
+		t.Fatalf("there are only %d metrics", len(families))
 	}
 	for _, f := range families {
 		if !validName.MatchString(f.GetName()) {
@@ -109,7 +108,7 @@ func TestNamesKeepTheConventions(t *testing.T) {
 	}
 }
 
-// ours gathers what is not of the process.
+// ours gathers the metrics of sweeps only.
 type ours struct{ prometheus.Gatherer }
 
 func (o ours) Gather() (out []*dto.MetricFamily, err error) {
@@ -122,7 +121,7 @@ func (o ours) Gather() (out []*dto.MetricFamily, err error) {
 	return out, err
 }
 
-func TestBoardAfterSeveralSweeps(t *testing.T) {
+func TestExporterAfterSeveralSweeps(t *testing.T) {
 	later := func(minutes int) time.Time { return day.Add(time.Duration(minutes) * time.Minute) }
 	const (
 		firstComplete = `audit_last_complete_timestamp_seconds{cluster="prod"} 1.7803008e+09`
@@ -131,65 +130,65 @@ func TestBoardAfterSeveralSweeps(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		name        string
-		do          func(*metrics.Board)
+		do          func(*metrics.Exporter)
 		has, hasNot []string
 	}{
 		{
-			"a finding that is mended takes its owner's series along",
-			func(b *metrics.Board) { b.Show(broken(day)); b.Show(clean(later(10))) },
+			"a resolved finding removes its owner's series",
+			func(e *metrics.Exporter) { e.Update(broken(day)); e.Update(clean(later(10))) },
 			[]string{`audit_findings{cluster="prod",rule="one-owner-per-host",severity="high",state="open"} 0`},
 			[]string{ofTeamA, "audit_oldest_open_finding", "audit_time_to_resolve"},
 		},
 		{
-			"an incomplete sweep leaves the picture and the stamp, and marks the attempt",
-			func(b *metrics.Board) { b.Show(broken(day)); b.Show(incomplete(later(10))) },
+			"an incomplete sweep keeps the results and the time of success, and replaces the attempt",
+			func(e *metrics.Exporter) { e.Update(broken(day)); e.Update(incomplete(later(10))) },
 			[]string{
 				firstComplete, firstSuccess, ofTeamA + " 2", `audit_sweep_complete{cluster="prod"} 0`,
 				`audit_kind_readable{cluster="prod",kind="ingresses.networking.k8s.io"} 0`,
 				`audit_rule_status{cluster="prod",rule="one-owner-per-host",status="skipped"} 1`,
-				`audit_sweep_failures{cluster="prod",failure="read"} 1`,
-				`audit_sweep_failures{cluster="prod",failure="deliver"} 1`,
+				`audit_sweep_failures{cluster="prod",phase="read"} 1`,
+				`audit_sweep_failures{cluster="prod",phase="deliver"} 1`,
 				`audit_objects_read{cluster="prod",kind="ingresses.networking.k8s.io"} 7`,
 			},
 			nil,
 		},
 		{
-			"a sweep of which nobody was told is complete and no success",
-			func(b *metrics.Board) { b.Show(clean(day)); b.Show(undelivered(later(10))) },
+			"a sweep whose delivery failed is complete but not successful",
+			func(e *metrics.Exporter) { e.Update(clean(day)); e.Update(undelivered(later(10))) },
 			[]string{firstSuccess, ofTeamA + " 2", `audit_sweep_complete{cluster="prod"} 1`, `audit_deliveries{cluster="prod",result="refused",sender="slack"} 1`},
 			[]string{firstComplete},
 		},
 		{
-			"a sweep that was ended shows that, and nothing of the one before as its own",
-			func(b *metrics.Board) { b.Show(broken(day)); b.Show(aborted(later(10))) },
-			[]string{firstComplete, ofTeamA + " 2", `audit_sweep_complete{cluster="prod"} 0`, `audit_sweep_failures{cluster="prod",failure="other"} 1`},
+			"an aborted sweep shows a failure and nothing of the previous attempt",
+			func(e *metrics.Exporter) { e.Update(broken(day)); e.Update(aborted(later(10))) },
+			[]string{firstComplete, ofTeamA + " 2", `audit_sweep_complete{cluster="prod"} 0`, `audit_sweep_failures{cluster="prod",phase="other"} 1`},
 			[]string{"audit_kind_readable", "audit_rule_status", "audit_deliveries", "audit_phase_duration"},
 		},
 		{
-			"who does not lead any more shows no sweep",
-			func(b *metrics.Board) { b.Show(broken(day)); b.Clear() },
+			"a process that lost the lease shows no sweep",
+			func(e *metrics.Exporter) { e.Update(broken(day)); e.Clear() },
 			[]string{"audit_build_info"},
 			[]string{"audit_findings", "audit_last_", "audit_sweep_"},
 		},
 		{
-			"an incomplete first sweep shows no findings, not even none",
-			func(b *metrics.Board) { b.Show(incomplete(day)) },
+			"an incomplete first sweep shows no findings, not even 0",
+			func(e *metrics.Exporter) { e.Update(incomplete(day)) },
 			[]string{`audit_sweep_complete{cluster="prod"} 0`},
 			[]string{"audit_findings", "audit_last_complete", "audit_last_success"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := metrics.NewBoard("prod", vocabulary())
-			tt.do(b)
-			got := page(t, b)
+			e := metrics.NewExporter("prod", values())
+			tt.do(e)
+			got := served(t, e)
 			for _, want := range tt.has {
 				if !strings.Contains(got, want+"\n") && !strings.Contains(got, want+"{") {
-					t.Errorf("it does not show %s:\n%s", want, got)
+					t.Errorf("it does not serve %s:\n%s", want, got)
 				}
 			}
 			for _, no := range tt.hasNot {
 				if strings.Contains(got, no) {
-					t.Errorf("it shows %s:\n%s", no, got)
+					t.Errorf("it serves %s:\n%s", no, got)
 				}
 			}
 		})
