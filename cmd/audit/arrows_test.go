@@ -80,7 +80,7 @@ var pure = map[string][]string{
 	"rules/ownership":        {},
 	"rules/replication":      {},
 	"rules/catalog":          {},
-	"audit":                  {},
+	"audit":                  {"golang.org/x/sync/errgroup"},
 	"audit/config":           {"gopkg.in/yaml.v3"},
 }
 
