@@ -6,43 +6,9 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
-
-// clusterPolicyKinds are the kinds of the network policy API
-// (sigs.k8s.io/network-policy-api), from first to last: the two of v1alpha1, and
-// the one that they were made into. Amazon's kind of the same name has its shape
-// with the older ports.
-func clusterPolicyKinds() []Custom {
-	return []Custom{
-		clusterPolicyKind(snapshot.AdminNetworkPolicies, "AdminNetworkPolicy", adminPlace, "v1alpha1"),
-		clusterPolicyKind(snapshot.BaselineAdminNetworkPolicies, "BaselineAdminNetworkPolicy", baselinePlace, "v1alpha1"),
-		clusterPolicyKind(snapshot.ClusterNetworkPolicies, "ClusterNetworkPolicy", clusterPlace, "v1beta1", "v1alpha2"),
-		clusterPolicyKind(snapshot.AWSClusterNetworkPolicies, "ClusterNetworkPolicy", clusterPlace, "v1alpha1"),
-	}
-}
-
-func clusterPolicyKind(kind snapshot.Kind, object string, place placing, versions ...string) Custom {
-	return Custom{
-		Kind: kind, Object: object, Versions: versions,
-		take: func(in *Ingester, data []byte, f *snapshot.Facts) error {
-			var o clusterPolicy
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &o); err != nil {
-				return err
-			}
-			p, err := in.clusterPolicy(in.meta(kind.Group(), object, &o.Metadata), place, &o.Spec)
-			// A policy that no API server would have admitted tells no more than
-			// what was meant by it.
-			if err != nil {
-				p = snapshot.Policy{Meta: p.Meta, Subject: p.Subject, Isolates: o.Spec.meant(), Invalid: err.Error()}
-			}
-			f.Policies = append(f.Policies, p)
-			return nil
-		},
-	}
-}
 
 // clusterPolicy is what matters here of a policy of any of the kinds.
 type clusterPolicy struct {
@@ -91,6 +57,16 @@ func clusterPlace(_ *snapshot.Meta, s *clusterSpec) (float64, *int32, error) {
 		return snapshot.TierBaseline, s.Priority, nil
 	}
 	return snapshot.TierDefault, nil, fmt.Errorf("there is no tier %q", s.Tier)
+}
+
+// clusterPolicyFact returns the fact of an object. A policy that no API server would
+// have admitted says no more than what was meant by it.
+func (in *Ingester) clusterPolicyFact(meta snapshot.Meta, place placing, o *clusterPolicy) snapshot.Policy {
+	p, err := in.clusterPolicy(meta, place, &o.Spec)
+	if err != nil {
+		return snapshot.Policy{Meta: p.Meta, Subject: p.Subject, Isolates: o.Spec.meant(), Invalid: err.Error()}
+	}
+	return p
 }
 
 // clusterPolicy returns the fact of a policy, or what is wrong with it. Such

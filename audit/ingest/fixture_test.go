@@ -1,12 +1,15 @@
 package ingest_test
 
 import (
+	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -65,3 +68,22 @@ func bareMeta(group, kind string) snapshot.Meta {
 }
 
 func labels(pairs ...string) snapshot.Labels { return snapshot.Labels{}.With(pairs...) }
+
+// take takes in an object of a custom kind, written in YAML.
+func take(t *testing.T, kind snapshot.Kind, manifest string) snapshot.Facts {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(manifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ingest.Customs()
+	i := slices.IndexFunc(all, func(c ingest.Custom) bool { return c.Kind == kind })
+	if i < 0 {
+		t.Fatalf("no custom kind %s", kind)
+	}
+	var facts snapshot.Facts
+	if err := all[i].Take(ingest.New(nil), data, &facts); err != nil && !errors.Is(err, ingest.ErrOther) {
+		t.Fatal(err)
+	}
+	return facts
+}

@@ -2,47 +2,9 @@ package ingest
 
 import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
-
-// gatewayKinds are the kinds of the Gateway API. What matters here of their
-// older versions is spelled as in v1, and so is the XListenerSet.
-//
-// ReferenceGrants are none of them: who may attach to a Gateway across
-// namespaces is said by the Gateway itself, and what a grant allows (backends,
-// certificates) claims no host.
-func gatewayKinds() []Custom {
-	gateways := func(f *snapshot.Facts) *[]snapshot.Gateway { return &f.Gateways }
-	sets := func(f *snapshot.Facts) *[]snapshot.ListenerSet { return &f.ListenerSets }
-	routes := func(f *snapshot.Facts) *[]snapshot.Route { return &f.Routes }
-	return []Custom{
-		gatewayKind(snapshot.Gateways, "Gateway", (*Ingester).gateway, gateways, "v1", "v1beta1", "v1alpha2"),
-		gatewayKind(snapshot.ListenerSets, "ListenerSet", (*Ingester).listenerSet, sets, "v1"),
-		gatewayKind(snapshot.XListenerSets, "XListenerSet", (*Ingester).xListenerSet, sets, "v1alpha1"),
-		gatewayKind(snapshot.HTTPRoutes, "HTTPRoute", (*Ingester).httpRoute, routes, "v1", "v1beta1", "v1alpha2"),
-		gatewayKind(snapshot.GRPCRoutes, "GRPCRoute", (*Ingester).grpcRoute, routes, "v1", "v1alpha2"),
-		gatewayKind(snapshot.TLSRoutes, "TLSRoute", (*Ingester).tlsRoute, routes, "v1", "v1alpha3", "v1alpha2"),
-	}
-}
-
-func gatewayKind[T, F any](kind snapshot.Kind, object string, fact func(*Ingester, *T) F,
-	list func(*snapshot.Facts) *[]F, versions ...string,
-) Custom {
-	return Custom{
-		Kind: kind, Object: object, Versions: versions, Namespaced: true,
-		take: func(in *Ingester, data []byte, f *snapshot.Facts) error {
-			o := new(T)
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(data, o); err != nil {
-				return err
-			}
-			facts := list(f)
-			*facts = append(*facts, fact(in, o))
-			return nil
-		},
-	}
-}
 
 func (in *Ingester) gateway(o *gatewayv1.Gateway) snapshot.Gateway {
 	f := snapshot.Gateway{

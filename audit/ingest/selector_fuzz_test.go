@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,8 +34,7 @@ func FuzzSelector(f *testing.F) {
 		if json.Unmarshal(selector, &s) != nil || json.Unmarshal(labelled, &l) != nil {
 			return
 		}
-		in := New(nil)
-		got, err := in.selector(&s)
+		got, err := New(nil).selector(&s)
 		want, refused := metav1.LabelSelectorAsSelector(&s)
 		switch {
 		case refused != nil:
@@ -45,27 +43,5 @@ func FuzzSelector(f *testing.F) {
 		case got.Matches(snapshot.NewLabels(l)) != want.Matches(labels.Set(l)):
 			t.Errorf("%s of %s: %t", selector, labelled, !want.Matches(labels.Set(l)))
 		}
-		inCilium(t, in, &s)
 	})
-}
-
-// inCilium checks the same selector as one of Cilium's, which knows more keys: a
-// policy that stays in its namespace selects no pod of another one.
-func inCilium(t *testing.T, in *Ingester, s *metav1.LabelSelector) {
-	t.Helper()
-	c, err := in.ciliumSelector(s)
-	if err != nil {
-		return
-	}
-	if !slices.IsSortedFunc(c.pods, byKey) || !slices.IsSortedFunc(c.namespaces, byKey) {
-		t.Errorf("requirements are out of order: %+v", c)
-	}
-	p := c.subject("team-a")
-	elsewhere := snapshot.NewLabels(map[string]string{"kubernetes.io/metadata.name": "team-b"})
-	if !p.OwnNamespace && p.Namespaces.Matches(elsewhere) {
-		t.Errorf("a policy of team-a selects pods of team-b: %+v", p)
-	}
-	var to snapshot.Peers
-	c.peer("team-a", &to)
-	c.peer("", &to)
 }
