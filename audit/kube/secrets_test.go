@@ -13,7 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -59,7 +59,7 @@ func TestNoSecretIsEverAskedFor(t *testing.T) {
 		server.serves = append(server.serves, fmt.Sprintf("%s/%s %s %s", s.Kind.Group(), s.Versions[0], s.Kind.Resource(), s.Object))
 	}
 	source := newSource(t, serve(t, server), kube.Options{HostSources: hosts})
-	s := read(t, source, audit.Needs(rules.All()))
+	s := read(t, source, audit.Needs(catalog.All()))
 	var parts []snapshot.Part
 	for _, r := range s.Reads() {
 		parts = append(parts, snapshot.Part{Kind: r.Kind}, snapshot.Part{Kind: r.Kind, Namespace: "a"})

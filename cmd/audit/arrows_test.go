@@ -17,17 +17,28 @@ const modulePath = "github.com/eventuallytrue/audit"
 // arrows are the rooms that each room may import. A room is a folder with those
 // in it, and the deepest that is named here counts.
 var arrows = map[string][]string{
-	"rules/snapshot": {},
-	"rules":          {"rules/snapshot"},
+	"rules/snapshot":         {},
+	"rules":                  {"rules/snapshot"},
+	"rules/admission":        {"rules", "rules/snapshot"},
+	"rules/workloads":        {"rules/snapshot"},
+	"rules/hosts":            ruleArrows,
+	"rules/isolation":        append(ruleArrows, "rules/isolation/policy"),
+	"rules/isolation/policy": {"rules/snapshot"},
+	"rules/ownership":        ruleArrows,
+	"rules/replication":      ruleArrows,
+	"rules/catalog":          {"rules", "rules/hosts", "rules/isolation", "rules/ownership", "rules/replication"},
 	"rules/rulestest": {
-		"rules", "rules/snapshot", "audit", "audit/config", "audit/hostsource", "audit/ingest", "audit/manifests",
+		"rules", "rules/catalog", "rules/snapshot", "audit", "audit/config", "audit/hostsource", "audit/ingest", "audit/manifests",
 	},
 	"audit":            {"audit/config", "rules", "rules/snapshot"},
 	"audit/api":        {},
 	"audit/hostsource": {"rules/snapshot"},
 	"audit/config":     {"audit/hostsource", "rules", "rules/snapshot"},
-	"audit/ingest":     {"audit/hostsource", "rules/snapshot"},
-	"audit/manifests":  {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
+	"audit/ingest":     {"audit/ingest/calico", "audit/ingest/cilium", "audit/hostsource", "rules/snapshot"},
+	// An engine's policies are facts by what their objects say, not by who reads them.
+	"audit/ingest/calico": {"rules/snapshot"},
+	"audit/ingest/cilium": {"rules/snapshot"},
+	"audit/manifests":     {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
 	"audit/kube": {
 		"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules", "rules/snapshot",
 	},
@@ -40,26 +51,38 @@ var arrows = map[string][]string{
 	// A stand-in for Slack that believes nothing of what it is to check.
 	"notify/slack/fakeslack": {"notify/slack/fakeslack"},
 	"e2e/bench": {
-		"audit", "audit/config", "audit/kube", "e2e/bench/estate", "e2e/kubetest", "rules", "rules/snapshot",
+		"audit", "audit/config", "audit/kube", "e2e/bench/estate", "e2e/kubetest", "rules/catalog", "rules/snapshot",
 	},
 	// The parts of a node are a test's as well.
 	"e2e/node": {"e2e/kubetest"},
 	// What is installed is looked at from outside.
-	"e2e": {},
+	"e2e":             {},
+	"cmd/audit/serve": {"audit", "audit/kube", "notify/metrics"},
 	"cmd": {
-		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
-		"rules", "rules/snapshot",
+		"cmd/audit/serve", "audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
+		"rules", "rules/catalog", "rules/snapshot",
 	},
 }
+
+// ruleArrows are what a rule's package may import: no rule imports another.
+var ruleArrows = []string{"rules", "rules/admission", "rules/snapshot", "rules/workloads"}
 
 // pure are the rooms that import nothing from outside but this, and the standard
 // library.
 var pure = map[string][]string{
-	"rules/snapshot": {},
-	"notify/visible": {},
-	"rules":          {"golang.org/x/net/idna"},
-	"audit":          {},
-	"audit/config":   {"gopkg.in/yaml.v3"},
+	"rules/snapshot":         {},
+	"notify/visible":         {},
+	"rules":                  {},
+	"rules/hosts":            {"golang.org/x/net/idna"},
+	"rules/admission":        {},
+	"rules/workloads":        {},
+	"rules/isolation":        {},
+	"rules/isolation/policy": {},
+	"rules/ownership":        {},
+	"rules/replication":      {},
+	"rules/catalog":          {},
+	"audit":                  {"golang.org/x/sync/errgroup"},
+	"audit/config":           {"gopkg.in/yaml.v3"},
 }
 
 // onlyTests are packages that tests alone may import, and the commands that
@@ -78,7 +101,7 @@ var onlyTests = map[string][]string{
 // however many steps.
 var (
 	clients     = []string{"k8s.io/client-go", "k8s.io/cli-runtime"}
-	clientRooms = []string{"cmd", "audit/kube"}
+	clientRooms = []string{"cmd", "audit/kube", "e2e"}
 )
 
 func TestArrows(t *testing.T) {

@@ -48,7 +48,7 @@ func TestBlindToNetworkPolicies(t *testing.T) {
 // TestBlindToEverything: nothing is known, so nothing may sound like all is well.
 func TestBlindToEverything(t *testing.T) {
 	// With all kinds served: of one that is not it is known that there is none.
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	applyEstate(t, c)
 	for _, format := range report.Formats() {
 		t.Run(string(format), func(t *testing.T) {

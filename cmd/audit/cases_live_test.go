@@ -44,7 +44,7 @@ metadata: {name: kube-system, labels: {kubernetes.io/metadata.name: kube-system}
 // TestLiveCases applies every case to a real API server, and holds the live sweep
 // against what the case expects and against the sweep of the manifests.
 func TestLiveCases(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	common := filepath.Join(t.TempDir(), "namespaces.yaml")
 	writeFile(t, common, serverNamespaces)
 	for _, tc := range readCases(t) {

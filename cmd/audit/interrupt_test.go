@@ -29,8 +29,8 @@ func TestInterrupt(t *testing.T) {
 		code   int
 		line   string
 	}{
-		{syscall.SIGINT, 130, "audit: ended by interrupt; nothing is reported\n"},
-		{syscall.SIGTERM, 143, "audit: ended by terminated; nothing is reported\n"},
+		{syscall.SIGINT, 130, "audit: received signal interrupt, no report was printed\n"},
+		{syscall.SIGTERM, 143, "audit: received signal terminated, no report was printed\n"},
 	} {
 		for _, wait := range waits {
 			t.Run(end.signal.String()+", "+wait.name, func(t *testing.T) {

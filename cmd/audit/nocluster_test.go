@@ -116,7 +116,7 @@ func TestBadKubeconfig(t *testing.T) {
 				if got.code != exitUsage || got.stdout != "" {
 					t.Errorf("exit %d, want %d; standard output %q", got.code, exitUsage, got.stdout)
 				}
-				if strings.Count(got.stderr, "\n") != 1 || !strings.HasPrefix(got.stderr, "audit: find the cluster: ") ||
+				if strings.Count(got.stderr, "\n") != 1 || !strings.HasPrefix(got.stderr, "audit: connect to the cluster: ") ||
 					!strings.Contains(got.stderr, row.want) {
 					t.Errorf("standard error %q, want one line with %q", got.stderr, row.want)
 				}

@@ -15,7 +15,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify/report"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -28,7 +28,7 @@ var strangers = rbacv1.PolicyRule{
 }
 
 func TestReadOnlyRoleSuffices(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	applyEstate(t, c)
 	kubectl(t, c, "apply", "-f", readOnlyRole)
 	kubectl(t, c, "create", "clusterrolebinding", "audit-read-only", "--clusterrole", "audit-read-only", "--user", kubetest.Guest)
@@ -74,7 +74,7 @@ func TestReadOnlyRoleOnlyReads(t *testing.T) {
 
 // needed returns the kinds that a sweep reads without a config, sorted.
 func needed() []snapshot.Kind {
-	kinds := slices.DeleteFunc(audit.Needs(rules.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
+	kinds := slices.DeleteFunc(audit.Needs(catalog.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
 	for _, s := range hostsource.BuiltIn() {
 		kinds = append(kinds, s.Kind)
 	}
@@ -85,7 +85,7 @@ func needed() []snapshot.Kind {
 // TestReadOnlyRoleHasNoRightTooMany takes away one kind after the other: each is
 // missed, and by the rules that need it alone.
 func TestReadOnlyRoleHasNoRightTooMany(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	for _, kind := range needed() {
 		t.Run(string(kind), func(t *testing.T) {
 			if err := c.Empty(t.Context()); err != nil {
@@ -118,7 +118,7 @@ func checkUnread(t *testing.T, r *report.Report, kind snapshot.Kind) {
 func checkSkipped(t *testing.T, r *report.Report, kind snapshot.Kind) {
 	t.Helper()
 	var want, got []string
-	for _, rule := range rules.All() {
+	for _, rule := range catalog.All() {
 		host := slices.ContainsFunc(hostsource.BuiltIn(), func(s hostsource.Source) bool { return s.Kind == kind })
 		if slices.Contains(rule.Needs, kind) || host && slices.Contains(rule.Needs, snapshot.HostSources) {
 			want = append(want, rule.Name)

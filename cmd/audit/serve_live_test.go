@@ -156,7 +156,7 @@ func TestServerThatGoesAwayEndsNothing(t *testing.T) {
 		return nil
 	})
 	s := serving(t, buildAudit(t), p.Kubeconfig(kubetest.Guest), "--interval", "4s")
-	s.says(t, "cannot ask for the lease", 1)
+	s.says(t, "cannot request the lease", 1)
 	s.healthy(t, http.StatusServiceUnavailable)
 	away.Store(false)
 	s.says(t, "complete=true", 1)

@@ -12,6 +12,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/rules"
+	rulehosts "github.com/eventuallytrue/audit/rules/hosts"
 )
 
 // replica is a publisher as the program wires one, but that it judges by the rule
@@ -86,7 +87,7 @@ func (r *replica) sweep(t *testing.T) {
 func (r *replica) try(t *testing.T) []audit.Delivery {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rules.OneOwnerPerHost()}, &r.config, time.Now, r.publisher, r.lock)
+	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rulehosts.Rule()}, &r.config, time.Now, r.publisher, r.lock)
 	if published == nil {
 		published = &audit.Published{}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // mayStale reports whether a list may be an earlier one: those of the findings, and
@@ -33,7 +33,7 @@ func (s *stage) look(t *testing.T) truth {
 	if s.truth != nil {
 		return s.truth
 	}
-	res, err := audit.Sweep(t.Context(), s.source, rules.All(), settings(), s.clock.Now, nil)
+	res, err := audit.Sweep(t.Context(), s.source, catalog.All(), settings(), s.clock.Now, nil)
 	if err != nil || !res.Complete() {
 		// The test may be elsewhere: the world also turns beside it.
 		t.Errorf("look at the world: %v", err)
@@ -50,7 +50,7 @@ func (s *stage) look(t *testing.T) truth {
 // what speaks like an API server that a finding is not there which is.
 func (s *stage) liesTo() bool {
 	prefix := fmt.Sprintf("%d ", s.act)
-	for step, fault := range s.script.Done() {
+	for step, fault := range s.script.Applied() {
 		gone := fault == kubetest.Fault{Kind: kubetest.Refused, N: http.StatusNotFound} && strings.Contains(step, "/findings/")
 		if strings.HasPrefix(step, prefix) && (fault.Kind == kubetest.Stale || fault.Kind == kubetest.Repeated || gone) {
 			return true

@@ -20,7 +20,7 @@ import (
 	"github.com/eventuallytrue/audit/notify"
 	sender "github.com/eventuallytrue/audit/notify/slack"
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // pipeline is all that lies between what a sweep judges and what stands in a channel:
@@ -78,7 +78,7 @@ func (c *pipeline) add(r audit.Record) audit.Finding {
 
 func (c *pipeline) routes() notify.Routes {
 	c.t.Helper()
-	cfg, err := config.Parse([]byte(c.config), "test", rules.All())
+	cfg, err := config.Parse([]byte(c.config), "test", catalog.All())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func (c *pipeline) sweep() map[audit.DeliveryResult][]string {
 		records[i], held[s.ID] = s.Record, s
 	}
 	ev := &audit.Evaluation{}
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		ev.Rules = append(ev.Rules, audit.Outcome{Rule: r.Name, Status: audit.RuleRan})
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.world)) {
