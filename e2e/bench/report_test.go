@@ -10,14 +10,14 @@ import (
 	"github.com/eventuallytrue/audit/e2e/bench/estate"
 )
 
-// took is what three rounds took, of which the middle one counts.
+// took returns the costs of three rounds; wall and megabytes are the medians.
 func took(wall time.Duration, megabytes int64) costs {
 	one := cost{Wall: wall, CPU: wall / 2, Peak: megabytes * 1e6}
 	slow := cost{Wall: 9 * wall, CPU: wall, Peak: 2 * one.Peak}
 	return costs{slow, one, {Wall: wall / 2, CPU: wall / 4, Peak: one.Peak / 2}}
 }
 
-func TestPageSaysWhichTargetsAreMissed(t *testing.T) {
+func TestReportMarksMissedTargets(t *testing.T) {
 	asked := func(requests ...string) *traffic {
 		counted := &traffic{requests: map[string]int{}, bytes: 2e6}
 		for _, r := range requests {
@@ -25,37 +25,37 @@ func TestPageSaysWhichTargetsAreMissed(t *testing.T) {
 		}
 		return counted
 	}
-	p := page{rounds: 3, results: []*result{{
+	p := report{rounds: 3, results: []*result{{
 		size: estate.Default(),
 		reading: []row{
 			{"floor", took(time.Second, 40), asked("GET /a", "GET /a")},
-			{"floor, side by side", took(800*time.Millisecond, 50), asked("GET /a", "GET /a")},
+			{"floor, in parallel", took(800*time.Millisecond, 50), asked("GET /a", "GET /a")},
 			{"sweep", took(1200*time.Millisecond, 80), asked("GET /a", "GET /apis")},
-			{"judging and reconcile", costs{{Wall: 60 * time.Millisecond}}, asked()},
+			{"evaluate and reconcile", costs{{Wall: 60 * time.Millisecond}}, asked()},
 		},
 	}}}
 	text := p.text()
 	for _, want := range []string{
 		"| sweep | 1.200 s (0.600 to 10.800) | 0.600 s | 80.0 MB | 2 | 2.00 MB |\n",
 		"wall time, sweep to floor: 1.20 (target 1.30)\n",
-		"side by side: 1.50\n",
+		"sweep to parallel floor: 1.50\n",
 		"peak memory, sweep to floor: 2.00 (target 1.70, **missed**)\n",
-		"part of the sweep's wall time: 0.05 (target 0.10)\n",
-		"does not make: -1 GET /a, +1 GET /apis\n",
+		"share of the wall time of the sweep: 0.05 (target 0.10)\n",
+		"compared with the floor: -1 GET /a, +1 GET /apis\n",
 		"17020 objects: 1000 Namespaces, 10050 Ingresses",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("there is no %q in\n%s", want, text)
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }
 
-func TestParseRefusesWhatCannotBeMeasured(t *testing.T) {
+func TestParseRejects(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"-rounds 0", "0 rounds measure nothing"},
-		{"-policies 1001", "1000 namespaces for 1001 policies"},
-		{"-contested 9000", "9000 are to claim hosts of others"},
-		{"-pods -1", "no fewer than no objects"},
+		{"-rounds 0", "must be at least 1, not 0"},
+		{"-policies 1001", "1001 policies need as many namespaces, not 1000"},
+		{"-contested 9000", "9000 of 10050 ingresses can't claim hosts of others"},
+		{"-pods -1", "negative number of objects"},
 		{"-namespaces 5 -policies 1", "20 namespaces"},
 	} {
 		if _, err := parse(strings.Fields(c.args), io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -68,9 +68,9 @@ func TestParseRefusesWhatCannotBeMeasured(t *testing.T) {
 	}
 }
 
-func TestSideBySideEndsAtAnError(t *testing.T) {
+func TestInParallelStopsAtAnError(t *testing.T) {
 	broken := errors.New("broken")
-	err := sideBySide(t.Context(), 10_000, func(i int) error {
+	err := inParallel(t.Context(), 10_000, func(i int) error {
 		if i == 3 {
 			return broken
 		}
