@@ -2,8 +2,10 @@ package drill
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
 // round is what becomes of the claims before a sweep, or, where it is under way,
@@ -161,4 +164,106 @@ func table(setUps []setUp, results map[string]counts) string {
 	line("writes of the Lease", func(n counts) int { return n.leaseWrites })
 	w.Flush()
 	return text.String()
+}
+
+// counts is what a set-up cost, and what came of it.
+type counts struct {
+	attempted int // writes of findings that reached the API server
+	persisted int // of them that changed something
+	conflicts int // 409 Conflict
+	existed   int // 409 AlreadyExists
+	opened    int // findings created more than once
+	flapped   int // findings whose state went from A to B and back in one round
+	wavered   int // the same of all that a finding says
+	told      int // what owners are told, each of them
+	toldTwice int
+	messages  int // that Slack holds
+	believed  int // what the results of the sweeps say is new
+
+	leaseWrites int
+}
+
+func count(t *testing.T, log *trail, seen *sight, told *deliveries) counts {
+	t.Helper()
+	var n counts
+	for _, user := range []string{swift, slow} {
+		for _, e := range log.attempts(t, user) {
+			switch {
+			case e.is("leases"):
+				n.leaseWrites++
+				continue
+			case !e.is("findings"):
+				continue
+			}
+			n.attempted++
+			switch e.ResponseStatus.Reason {
+			case "Conflict":
+				n.conflicts++
+			case "AlreadyExists":
+				n.existed++
+			}
+		}
+	}
+	n.told, n.toldTwice = told.count()
+	n.messages, n.believed = len(told.messages()), told.believed
+	told.check(t)
+	seen.count(&n)
+	return n
+}
+
+// lag is how much later than the other's the writes of the slow publisher arrive.
+const lag = 15 * time.Millisecond
+
+// brake slows a publisher down: its every second write comes late, so that the two
+// get in between each other's, and when the brake is pulled it stops between reading
+// and publishing.
+type brake struct {
+	writes  atomic.Int64
+	mu      sync.Mutex
+	pulled  bool
+	reached chan struct{}
+	release chan struct{}
+}
+
+// pull stops the next publishing until release is called. The channel is closed
+// once it has stopped.
+func (b *brake) pull() (reached <-chan struct{}, release func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pulled, b.reached, b.release = true, make(chan struct{}), make(chan struct{})
+	return b.reached, sync.OnceFunc(func() { close(b.release) })
+}
+
+func (b *brake) decide(r *http.Request) kubetest.Answer {
+	// To publish begins with the lease, or without one with what is stored.
+	if !strings.Contains(r.URL.Path, "/namespaces/"+home+"/") {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pulled {
+		b.pulled = false
+		close(b.reached)
+		return held(b.release)
+	}
+	if writes(r) && strings.Contains(r.URL.Path, "/findings") && b.writes.Add(1)%2 == 0 {
+		return late
+	}
+	return nil
+}
+
+func late(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	time.Sleep(lag)
+	next.ServeHTTP(w, r)
+}
+
+// held answers a request once it is let go of.
+func held(release <-chan struct{}) kubetest.Answer {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		select {
+		case <-release:
+			next.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	}
 }

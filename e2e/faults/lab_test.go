@@ -1,7 +1,12 @@
 package faults
 
 import (
+	"context"
+	"fmt"
+	"net/http"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +20,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // home is the namespace of the findings, and the name of the Lease in it.
@@ -113,4 +119,80 @@ func (l *lab) turn(t *testing.T, w world) {
 		lay(t, l.client, l.now, w)
 		l.now, l.truth = w, nil
 	}
+}
+
+// clock is a time that passes when somebody waits, and when a test says so.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Now()} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Sleep waits as slack.Clock has it.
+func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
+	c.pass(d)
+	return ctx.Err()
+}
+
+// hurry is no time between two tries.
+func hurry(context.Context, time.Duration) {}
+
+// mayStale reports whether a list may be an earlier one: those of the findings, and
+// all of the first look at the world. The second look, which is one narrowed to
+// namespaces or made under the lease, is honest: it is the defence against the rest.
+func mayStale(publishing func() bool) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/findings") {
+			return r.Method == http.MethodGet
+		}
+		return r.Method == http.MethodGet && r.URL.Query().Get("limit") != "" && r.URL.Query().Get("fieldSelector") == "" && !publishing()
+	}
+}
+
+// truth is what a sweep finds that nobody disturbs.
+type truth map[string]audit.Finding
+
+// look returns the truth of the world as it is.
+func (s *stage) look(t *testing.T) truth {
+	t.Helper()
+	if s.truth != nil {
+		return s.truth
+	}
+	res, err := audit.Sweep(t.Context(), s.source, catalog.All(), settings(), s.clock.Now, nil)
+	if err != nil || !res.Complete() {
+		// The test may be elsewhere: the world also turns beside it.
+		t.Errorf("look at the world: %v", err)
+		return truth{}
+	}
+	s.truth = truth{}
+	for _, f := range res.Findings {
+		s.truth[f.ID] = kube.FitFinding(f)
+	}
+	return s.truth
+}
+
+// liesTo reports whether the sweep was answered with lists of before, or was told by
+// what speaks like an API server that a finding is not there which is.
+func (s *stage) liesTo() bool {
+	prefix := fmt.Sprintf("%d ", s.act)
+	for step, fault := range s.script.Applied() {
+		gone := fault == kubetest.Fault{Kind: kubetest.Refused, N: http.StatusNotFound} && strings.Contains(step, "/findings/")
+		if strings.HasPrefix(step, prefix) && (fault.Kind == kubetest.Stale || fault.Kind == kubetest.Repeated || gone) {
+			return true
+		}
+	}
+	return false
 }
