@@ -52,7 +52,7 @@ func TestHostileNames(t *testing.T) {
 			ws, cfg := teams(0)
 			ws.Channels["CNAMED"], ws.Names = row.app, map[string]string{"team-x": "CNAMED"}
 			cfg = strings.Replace(cfg, "tokenFile: token}", "tokenFile: token, channelFrom: {namespaceAnnotation: example.com/slack, allow: [\"team-*\"]}}", 1)
-			link(t, ws, cfg, func(t *testing.T, c *chain) {
+			link(t, ws, cfg, func(t *testing.T, c *pipeline) {
 				c.maxNew = row.maxNew
 				for _, s := range harm() {
 					c.ownership = append(c.ownership, audit.NamespaceOwner{Namespace: s, Owner: s + "!", Channel: "team-x", Allowed: true})
@@ -69,7 +69,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 // life lets findings change, grow old, lose an owner, end and come back.
-func (c *chain) life() {
+func (c *pipeline) life() {
 	c.sweep()
 	for id, f := range c.world {
 		f.Objects = f.Objects[:1]
@@ -96,7 +96,7 @@ var spanPattern = regexp.MustCompile("`[^`]+`")
 
 // harmless fails the test if a text with markup holds any but in a span of code and
 // escaped, or if Slack refused anything but a channel.
-func (c *chain) harmless() {
+func (c *pipeline) harmless() {
 	c.t.Helper()
 	kinds := map[string]bool{}
 	for _, m := range c.slack.Messages() {
@@ -107,7 +107,7 @@ func (c *chain) harmless() {
 					c.t.Errorf("markup: %q", s)
 				}
 			}
-			for _, word := range []string{"new finding", "at once", "Changed", "still open", "not yours any more", "Resolved", "came back", "in place of", "Details of"} {
+			for _, word := range []string{"new finding", "at once", "Changed", "still open", "no longer yours", "Resolved", "reopened", "instead of", "Details of"} {
 				kinds[word] = kinds[word] || strings.Contains(v.Text+string(v.Blocks), word)
 			}
 		}
@@ -121,7 +121,7 @@ func (c *chain) harmless() {
 		c.t.Errorf("the largest message has %+v", size)
 	}
 	c.t.Logf("%d messages, of kinds %v", len(c.slack.Messages()), kinds)
-	for _, word := range []string{"Changed", "still open", "not yours any more", "Resolved", "came back"} {
+	for _, word := range []string{"Changed", "still open", "no longer yours", "Resolved", "reopened"} {
 		if !kinds[word] {
 			c.t.Errorf("no message says %q", word)
 		}
