@@ -93,7 +93,7 @@ var onlyTests = map[string][]string{
 	"e2e/bench/estate":       {"e2e/bench"},
 	"notify/slack/fakeslack": {"notify/slack/fakeslack/fakeslackd"},
 	"e2e/promtest":           {},
-	"e2e/node": {},
+	"e2e/node":               {},
 }
 
 // clients are modules that only the areas that talk to an API server may depend on,
