@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Message is what a channel holds.
+// Message is a message in a channel.
 type Message struct {
 	Channel   string          `json:"channel"`
 	TS        string          `json:"ts"`
@@ -16,24 +16,24 @@ type Message struct {
 	Text      string          `json:"text"`
 	Blocks    json.RawMessage `json:"blocks,omitempty"`
 	Size      Size            `json:"size"`
-	// Earlier are the versions that updates replaced, the oldest first.
+	// Earlier are the versions that updates replaced, oldest first.
 	Earlier []Version `json:"earlier,omitempty"`
 	Deleted bool      `json:"deleted,omitempty"`
 }
 
-// Version is what a message was before an update.
+// Version is a message before an update.
 type Version struct {
 	Text   string          `json:"text"`
 	Blocks json.RawMessage `json:"blocks,omitempty"`
 }
 
-// Size is how large a message is, in what Slack limits.
+// Size is the size of a message in the units of Slack's limits.
 type Size struct {
 	Blocks     int `json:"blocks"`
-	Characters int `json:"characters"` // of all blocks, as checkBlocks counts them
+	Characters int `json:"characters"` // of all blocks, including blockCost for each
 }
 
-// Messages returns every message of every channel in the order of arrival.
+// Messages returns all messages of all channels in the order of arrival.
 func (s *Server) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *Server) Messages() []Message {
 	return all
 }
 
-// In returns the messages of a channel, without the replies.
+// In returns the messages of a channel without the replies.
 func (s *Server) In(channel string) []Message {
 	return slices.DeleteFunc(s.Messages(), func(m Message) bool { return m.Channel != channel || m.Thread != "" })
 }
@@ -54,8 +54,8 @@ func (s *Server) Replies(channel, ts string) []Message {
 	return slices.DeleteFunc(s.Messages(), func(m Message) bool { return m.Channel != channel || m.Thread != ts })
 }
 
-// Largest returns the most blocks and the most characters that any message or
-// update had.
+// Largest returns the highest number of blocks, and of characters, of any message or
+// update.
 func (s *Server) Largest() Size {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *Server) Largest() Size {
 	return most
 }
 
-// Delete deletes a message as a user does, and reports whether there was one.
+// Delete deletes a message as a user would, and reports whether it existed.
 func (s *Server) Delete(channel, ts string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,16 +78,16 @@ func (s *Server) Delete(channel, ts string) bool {
 	return true
 }
 
-// Refusal is a request that was refused for what it was, not for its pace and
-// not by a fault.
+// Refusal is a request that was rejected for its content, not for its rate and not by a
+// fault.
 type Refusal struct {
 	Method  string `json:"method"`
 	Channel string `json:"channel"`
-	Error   string `json:"error"`  // Slack's word, or one of the server's own
+	Error   string `json:"error"`  // Slack's error code, or one of the server's own
 	Detail  string `json:"detail"` // for people
 }
 
-// Refusals returns what was refused, in order.
+// Refusals returns the rejected requests in order.
 func (s *Server) Refusals() []Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Server) find(channel, ts string) *Message {
 }
 
 func (s *Server) store(m Message) Message {
-	// The count behind the dot keeps them apart and in order within a second.
+	// The number after the dot makes them unique and ordered within a second.
 	m.TS = fmt.Sprintf("%d.%06d", s.config.Now().Unix(), len(s.messages)+1)
 	s.messages = append(s.messages, &m)
 	s.record("posted", m)
@@ -122,7 +122,7 @@ func (s *Server) revise(m *Message, c call, size Size) Message {
 	m.Earlier = append(m.Earlier, Version{Text: m.Text, Blocks: m.Blocks})
 	m.Text = c.args["text"]
 	m.Size.Blocks, m.Size.Characters = max(m.Size.Blocks, size.Blocks), max(m.Size.Characters, size.Characters)
-	// An update without blocks leaves those that are there.
+	// An update without blocks keeps the existing ones.
 	if blocks, ok := c.args["blocks"]; ok {
 		m.Blocks = json.RawMessage(blocks)
 	}
