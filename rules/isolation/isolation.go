@@ -46,7 +46,7 @@ plugin; that it exists proves no more than that it was asked for.`,
 
 func run(in rules.Input) (rules.Result, error) {
 	var res rules.Result
-	for n := range judgeNamespaces(in.View) {
+	for n := range evaluateNamespaces(in.View) {
 		exempt := in.Exempt(n.meta.Name)
 		res.Isolation = append(res.Isolation, n.row(exempt))
 		for _, d := range snapshot.Directions() {
@@ -62,13 +62,13 @@ func run(in rules.Input) (rules.Result, error) {
 		for _, d := range in.Directions {
 			v, ok := n.violation(d, owner, in)
 			switch {
-			case len(n.unmodelled) > 0:
+			case len(n.unsupported) > 0:
 				res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
 			case !ok:
 			case n.workloads == 0:
-				res.Advisories = append(res.Advisories, withoutWorkloads(v))
+				res.Advisories = append(res.Advisories, adviseWithoutWorkloads(v))
 			case n.terminating:
-				res.Advisories = append(res.Advisories, whileTerminating(v))
+				res.Advisories = append(res.Advisories, adviseTerminating(v))
 			default:
 				res.Violations = append(res.Violations, v)
 			}
@@ -80,7 +80,7 @@ func run(in rules.Input) (rules.Result, error) {
 // judgeNamespaces judges every namespace that there is, or that an object is in,
 // sorted by name, and yields what is known of one after the other: of all of them at
 // once it is more than what was read of them.
-func judgeNamespaces(v *snapshot.View) iter.Seq[*namespaceDenial] {
+func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	workloads := workloads.Live(v)
 	policies := policy.Compile(v)
 	off := unenforced(v)
@@ -104,19 +104,19 @@ func judgeNamespaces(v *snapshot.View) iter.Seq[*namespaceDenial] {
 	for u := range v.Unsupported() {
 		unmodelled[u.Namespace] = append(unmodelled[u.Namespace], string(u.Kind))
 	}
-	return func(yield func(*namespaceDenial) bool) {
+	return func(yield func(*namespaceIsolation) bool) {
 		for _, name := range slices.Sorted(maps.Keys(metas)) {
 			var labels snapshot.Labels
 			terminating := false
 			if ns := v.Namespace(name); ns != nil {
 				labels, terminating = ns.Labels, ns.Terminating
 			}
-			n := judgeNamespace(metas[name], off, policies.For(name, labels), workloads[name])
+			n := evaluateNamespace(metas[name], off, policies.For(name, labels), workloads[name])
 			n.terminating = terminating
 			// Some may be about any namespace.
-			n.unmodelled = slices.Concat(unmodelled[""], unmodelled[name])
-			slices.Sort(n.unmodelled)
-			n.unmodelled = slices.Compact(n.unmodelled)
+			n.unsupported = slices.Concat(unmodelled[""], unmodelled[name])
+			slices.Sort(n.unsupported)
+			n.unsupported = slices.Compact(n.unsupported)
 			if !yield(n) {
 				return
 			}
@@ -133,14 +133,14 @@ func unenforced(v *snapshot.View) *snapshot.Enforcement {
 }
 
 // advisories returns what is worth a line whatever the verdict.
-func (n *namespaceDenial) advisories(owner rules.Owner) []rules.Advisory {
+func (n *namespaceIsolation) advisories(owner rules.Owner) []rules.Advisory {
 	var out []rules.Advisory
-	if len(n.unmodelled) > 0 {
+	if len(n.unsupported) > 0 {
 		out = append(out, rules.Advisory{
 			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: n.meta.Name, Detail: "not evaluated"},
 			Owners:  []rules.Owner{owner},
 			Message: "whether traffic is denied by default was not evaluated: there are policies of kinds that are not understood: " +
-				strings.Join(n.unmodelled, ", "),
+				strings.Join(n.unsupported, ", "),
 		})
 	}
 	if len(n.host) > 0 {
@@ -157,7 +157,7 @@ func (n *namespaceDenial) advisories(owner rules.Owner) []rules.Advisory {
 	return out
 }
 
-func withoutWorkloads(v rules.Violation) rules.Advisory {
+func adviseWithoutWorkloads(v rules.Violation) rules.Advisory {
 	return rules.Advisory{
 		Subject: v.Subject, Owners: v.Owners,
 		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default; the namespace has no live workload yet, " +
@@ -165,7 +165,7 @@ func withoutWorkloads(v rules.Violation) rules.Advisory {
 	}
 }
 
-func whileTerminating(v rules.Violation) rules.Advisory {
+func adviseTerminating(v rules.Violation) rules.Advisory {
 	return rules.Advisory{
 		Subject: v.Subject, Owners: v.Owners, Objects: v.Objects,
 		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default for what still runs in a namespace that is being deleted",

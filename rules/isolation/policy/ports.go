@@ -25,7 +25,7 @@ func (p ports) few() bool {
 	for _, s := range p {
 		n += int(s.last-s.first) + 1
 	}
-	return float64(n) <= (1-worldShare)*snapshot.LastPort
+	return float64(n) <= (1-internetShare)*snapshot.LastPort
 }
 
 // plus returns the union.

@@ -11,8 +11,8 @@ import (
 type peerClass uint8
 
 const (
-	cluster peerClass = iota // every pod of the cluster
-	world                    // the public addresses outside
+	cluster  peerClass = iota // every pod of the cluster
+	internet                  // the public addresses outside
 	peerClasses
 )
 
@@ -21,7 +21,7 @@ func protocols() [3]snapshot.Protocol {
 }
 
 // reach holds, for each class of peers and protocol, a set of ports.
-type reach [peerClasses][3]ports
+type connections [peerClasses][3]ports
 
 // Scope is how far a reach opens a pod. The empty scope opens nothing as a
 // whole, whatever single peers or ports it admits.
@@ -49,21 +49,21 @@ func Wider(a, b Scope) Scope {
 }
 
 // scope returns how far the reach opens a pod.
-func (r *reach) scope() Scope {
+func (r *connections) scope() Scope {
 	every := func(c peerClass) bool { return r[c][0].all() && r[c][1].all() && r[c][2].all() }
 	tcp := func(c peerClass) bool { return r[c][0].all() }
 	switch {
-	case every(cluster) && every(world):
+	case every(cluster) && every(internet):
 		return ScopeAll
-	case every(world):
+	case every(internet):
 		return ScopeWorld
-	case tcp(cluster) && tcp(world):
+	case tcp(cluster) && tcp(internet):
 		return ScopeTCP
 	case every(cluster):
 		return ScopeCluster
 	// One protocol is enough to talk: a pod that all the world reaches by TCP
 	// is open to the world.
-	case tcp(world):
+	case tcp(internet):
 		return ScopeWorld
 	case tcp(cluster):
 		return ScopeCluster
@@ -72,7 +72,7 @@ func (r *reach) scope() Scope {
 }
 
 // plus returns the union of two reaches.
-func (r reach) plus(o *reach) reach {
+func (r connections) plus(o *connections) connections {
 	for c := range r {
 		for i := range r[c] {
 			r[c][i] = r[c][i].plus(o[c][i])
@@ -87,7 +87,7 @@ func none(class [3]ports) bool {
 }
 
 // and returns what is in both reaches.
-func (r reach) and(o *reach) *reach {
+func (r connections) and(o *connections) *connections {
 	for c := range r {
 		for i := range r[c] {
 			r[c][i] = r[c][i].and(o[c][i])
@@ -101,11 +101,11 @@ func everyPort() [3]ports { return [3]ports{allPorts(), allPorts(), allPorts()} 
 
 // reachOf returns on which ports the rules match all of a class together.
 // Addresses in except are passed over.
-func reachOf(batch []*weighedRule, except []snapshot.CIDR) reach {
-	var r reach
+func connectionsOf(batch []*compiledRule, except []snapshot.CIDR) connections {
+	var r connections
 	// Rules that match a part of a class may make it up together, like two halves
 	// of the internet.
-	var parts [peerClasses][]*weighedRule
+	var parts [peerClasses][]*compiledRule
 	for _, rule := range batch {
 		if rule.Narrow {
 			continue
@@ -122,12 +122,12 @@ func reachOf(batch []*weighedRule, except []snapshot.CIDR) reach {
 		}
 	}
 	for c := range r {
-		if !mayMakeUp(peerClass(c), parts[c]) {
+		if !mayCoverTogether(peerClass(c), parts[c]) {
 			continue
 		}
 		for i := range r[c] {
 			if !r[c][i].all() {
-				r[c][i] = r[c][i].plus(madeUp(peerClass(c), i, parts[c], except))
+				r[c][i] = r[c][i].plus(portsCoveredTogether(peerClass(c), i, parts[c], except))
 			}
 		}
 	}
@@ -177,4 +177,42 @@ func prefixed(prefix string, s snapshot.Selector) snapshot.Selector {
 		out[i] = r
 	}
 	return out
+}
+
+// The reasons for which policies leave a pod open in a direction.
+const (
+	ReasonNoPolicy       = "no-policy"      // no policy of the namespace denies anything in that direction
+	ReasonNotSelected    = "not-selected"   // policies do, but none of them selects its pods
+	ReasonInvalidPolicy  = "invalid-policy" // the only policies there are cannot be in force
+	ReasonAllowAll       = "allow-all"
+	ReasonAllowWorld     = "allow-world"
+	ReasonAllowCluster   = "allow-cluster"
+	ReasonAllowAllTCP    = "allow-all-tcp"
+	ReasonWorldNotDenied = "world-not-denied" // only the pods of the cluster are denied
+)
+
+// ReasonFor returns the reason for which a pod is open by rules.
+func ReasonFor(s Scope) string {
+	switch s {
+	case ScopeAll:
+		return ReasonAllowAll
+	case ScopeWorld:
+		return ReasonAllowWorld
+	case ScopeCluster:
+		return ReasonAllowCluster
+	case ScopeTCP:
+		return ReasonAllowAllTCP
+	}
+	return ""
+}
+
+// ScopeOf is the reverse of ReasonFor: empty for a pod that is open because
+// nothing denies.
+func ScopeOf(reason string) Scope {
+	for _, s := range Scopes() {
+		if ReasonFor(s) == reason {
+			return s
+		}
+	}
+	return ""
 }

@@ -25,7 +25,7 @@ func coversAll(selectors []snapshot.Selector, always ...string) bool {
 			return true
 		}
 	}
-	if missed := missPlainest(selectors, always...); missed[0] || missed[1] {
+	if missed := missPlainLabels(selectors, always...); missed[0] || missed[1] {
 		return false
 	}
 	// The shortest selectors leave the least choice, so they come first.
@@ -39,16 +39,16 @@ func coversAll(selectors []snapshot.Selector, always ...string) bool {
 }
 
 // unspoken stands for a value that no selector speaks of.
-const unspoken = "\x00"
+const unmentioned = "\x00"
 
 // missPlainest reports whether all selectors miss the plainest sets of labels: none
 // but those that are always there, and every label with a value of its own.
 // Thousands of selectors that each ask for something else do, and no search is
 // needed to see it.
-func missPlainest(selectors []snapshot.Selector, always ...string) (missed [2]bool) {
+func missPlainLabels(selectors []snapshot.Selector, always ...string) (missed [2]bool) {
 	for i, present := range []bool{false, true} {
 		fails := func(r snapshot.Requirement) bool {
-			return !r.Holds(unspoken, present || slices.Contains(always, r.Key))
+			return !r.Holds(unmentioned, present || slices.Contains(always, r.Key))
 		}
 		missed[i] = !slices.ContainsFunc(selectors, func(s snapshot.Selector) bool { return !slices.ContainsFunc(s, fails) })
 	}

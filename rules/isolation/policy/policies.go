@@ -74,7 +74,7 @@ func (x *selectorIndex[T]) each(labels snapshot.Labels, found func(T)) {
 // part is one part of the subject of a policy.
 type part struct {
 	place  int // among all parts, in the order in which their policies are consulted
-	policy *weighedPolicy
+	policy *compiledPolicy
 	pods   snapshot.Selector
 }
 
@@ -94,7 +94,7 @@ func Compile(v *snapshot.View) *Policies {
 	x := &Policies{own: map[string][]part{}, sets: map[string][2]*Set{}}
 	places := 0
 	for i, policy := range slices.SortedFunc(v.Policies(), comparePolicies) {
-		p := weighPolicy(policy, i)
+		p := compilePolicy(policy, i)
 		if p.Invalid != "" && p.Namespace != "" && len(p.Subject) == 0 {
 			x.own[p.Namespace] = append(x.own[p.Namespace], part{places, p, nil})
 			places++
@@ -157,4 +157,4 @@ func comparePolicies(a, b *snapshot.Policy) int {
 func tierName(p *snapshot.Policy) string { return cmp.Or(p.TierName, "default") }
 
 // sameTier reports whether two policies are in one tier.
-func sameTier(a, b *weighedPolicy) bool { return a.Tier == b.Tier && a.TierName == b.TierName }
+func sameTier(a, b *compiledPolicy) bool { return a.Tier == b.Tier && a.TierName == b.TierName }

@@ -10,31 +10,31 @@ import (
 // Set is what some policies do together in one direction, in whatever
 // namespace they are about.
 type Set struct {
-	direction snapshot.Direction
-	policies  []*weighedPolicy   // valid ones that bear on the direction, as they are consulted
-	effects   []effect           // of each alone
-	always    []int              // those that name no labels, so select every pod
-	pods      selectorIndex[int] // which of the others select a pod
-	invalid   int                // policies that cannot be in force
-	denied    [peerClasses]bool  // whether every possible pod is denied the class by a policy that is no allow-all
-	everyPod  *judgement         // by the policies that each select every possible pod
-	untouched string             // the reason for a pod that no policy denies anything
-	byLabels  map[string]*judgement
-	bySome    map[string]*judgement // by those policies that select a pod and not always do
-	openers   []bool                // by policy: whether it is known to open every pod
-	sought    int                   // how much was looked for openers
+	direction     snapshot.Direction
+	policies      []*compiledPolicy  // valid ones that bear on the direction, as they are consulted
+	effects       []effect           // of each alone
+	always        []int              // those that name no labels, so select every pod
+	pods          selectorIndex[int] // which of the others select a pod
+	invalid       int                // policies that cannot be in force
+	denied        [peerClasses]bool  // whether every possible pod is denied the class by a policy that is no allow-all
+	everyPod      *evaluation        // by the policies that each select every possible pod
+	untouched     string             // the reason for a pod that no policy denies anything
+	byLabels      map[string]*evaluation
+	bySome        map[string]*evaluation // by those policies that select a pod and not always do
+	opensEveryPod []bool                 // by policy: whether it is known to open every pod
+	searched      int                    // how much was looked for openers
 }
 
 // judgement is what the policies that select a pod do to it.
-type judgement struct {
+type evaluation struct {
 	effect
-	openers []AllowAll
+	allowAlls []AllowAll
 }
 
 // newSet judges the parts of policies that are about one namespace, which come
 // in the order in which they are consulted.
 func newSet(parts []part, d snapshot.Direction) *Set {
-	r := &Set{direction: d, byLabels: map[string]*judgement{}, bySome: map[string]*judgement{}}
+	r := &Set{direction: d, byLabels: map[string]*evaluation{}, bySome: map[string]*evaluation{}}
 	var selectors [][]snapshot.Selector // by policy
 	for _, p := range parts {
 		switch {
@@ -56,7 +56,7 @@ func newSet(parts []part, d snapshot.Direction) *Set {
 			}
 		}
 	}
-	r.judgeAll(selectors)
+	r.evaluateEveryPod(selectors)
 	return r
 }
 
@@ -74,17 +74,17 @@ func (r *Set) Invalid() int { return r.invalid }
 
 // Denies reports whether every possible pod is denied by default the pods of the
 // cluster, and the addresses outside.
-func (r *Set) Denies() (pods, internet bool) { return r.denied[cluster], r.denied[world] }
+func (r *Set) Denies() (pods, outside bool) { return r.denied[cluster], r.denied[internet] }
 
 // EveryPod says how far policies that select every possible pod open it, and
 // which of them do.
-func (r *Set) EveryPod() (Scope, []AllowAll) { return r.everyPod.byRule, r.everyPod.openers }
+func (r *Set) EveryPod() (Scope, []AllowAll) { return r.everyPod.byRule, r.everyPod.allowAlls }
 
 // Pod returns why a pod with these labels is open, or the empty string if it is
 // isolated and stays so, and the policies that open it.
 func (r *Set) Pod(labels snapshot.Labels) (reason string, openers []AllowAll) {
-	j := r.judge(labels)
-	return j.reason(r.untouched), j.openers
+	j := r.evaluate(labels)
+	return j.reason(r.untouched), j.allowAlls
 }
 
 // Tally counts the policies of the set that deny something but not to every pod,
@@ -104,14 +104,14 @@ func (r *Set) Tally() (narrow, all, other int) {
 }
 
 // judgeAll judges what the policies do to every pod that there could be.
-func (r *Set) judgeAll(selectors [][]snapshot.Selector) {
+func (r *Set) evaluateEveryPod(selectors [][]snapshot.Selector) {
 	r.effects = make([]effect, len(r.policies))
 	var denying [peerClasses][]snapshot.Selector
 	for c := range denying {
 		denying[c] = make([]snapshot.Selector, 0, len(r.policies))
 	}
 	var everyPod []int
-	var passes []*weighedPolicy
+	var passes []*compiledPolicy
 	deniesAnything := false
 	for i, p := range r.policies {
 		if i > 0 && !sameTier(p, r.policies[i-1]) {
@@ -143,22 +143,22 @@ func (r *Set) judgeAll(selectors [][]snapshot.Selector) {
 	default:
 		r.untouched = ReasonNoPolicy
 	}
-	r.openers = make([]bool, len(r.policies))
-	r.everyPod = r.judgeThose(everyPod)
+	r.opensEveryPod = make([]bool, len(r.policies))
+	r.everyPod = r.evaluateAt(everyPod)
 	if slices.Equal(everyPod, r.always) {
 		r.bySome[""] = r.everyPod
 	}
-	for _, o := range r.everyPod.openers {
-		r.openers[o.place] = true
+	for _, o := range r.everyPod.allowAlls {
+		r.opensEveryPod[o.place] = true
 	}
 }
 
 // judge returns what the policies come to for pods with the given labels. It
 // depends only on which policies select them, so it is judged once for each
 // such set.
-func (r *Set) judge(labels snapshot.Labels) *judgement {
+func (r *Set) evaluate(labels snapshot.Labels) *evaluation {
 	if r.pods.empty() {
-		return r.judgeSome(nil)
+		return r.evaluateSelecting(nil)
 	}
 	key := labels.Key()
 	if j := r.byLabels[key]; j != nil {
@@ -167,14 +167,14 @@ func (r *Set) judge(labels snapshot.Labels) *judgement {
 	var some []int
 	r.pods.each(labels, func(i int) { some = append(some, i) })
 	slices.Sort(some)
-	j := r.judgeSome(slices.Compact(some))
+	j := r.evaluateSelecting(slices.Compact(some))
 	r.byLabels[key] = j
 	return j
 }
 
 // judgeSome returns what those policies come to that select a pod and not always
 // do, with those that always do.
-func (r *Set) judgeSome(some []int) *judgement {
+func (r *Set) evaluateSelecting(some []int) *evaluation {
 	var which []byte
 	for _, i := range some {
 		which = append(strconv.AppendInt(which, int64(i), 36), ' ')
@@ -183,26 +183,67 @@ func (r *Set) judgeSome(some []int) *judgement {
 	if j == nil {
 		all := slices.Concat(r.always, some)
 		slices.Sort(all)
-		j = r.judgeThose(slices.Compact(all))
+		j = r.evaluateAt(slices.Compact(all))
 		r.bySome[string(which)] = j
 	}
 	return j
 }
 
 // judgeThose returns what the policies of some places come to together.
-func (r *Set) judgeThose(which []int) *judgement {
+func (r *Set) evaluateAt(which []int) *evaluation {
 	v := decide(r.policiesAt(which), r.direction)
-	j := &judgement{effect: v.effect()}
+	j := &evaluation{effect: v.effect()}
 	j.guarded = slices.ContainsFunc(which, func(i int) bool { return r.effects[i].deniesAnything() })
-	r.findOpeners(j, which)
+	r.findAllowAlls(j, which)
 	return j
 }
 
 // policiesAt returns the policies of some places.
-func (r *Set) policiesAt(which []int) []*weighedPolicy {
-	policies := make([]*weighedPolicy, len(which))
+func (r *Set) policiesAt(which []int) []*compiledPolicy {
+	policies := make([]*compiledPolicy, len(which))
 	for k, i := range which {
 		policies[k] = r.policies[i]
 	}
 	return policies
+}
+
+// AllowAll is a policy that opens what it selects.
+type AllowAll struct {
+	place  int // among the policies of the ruling
+	Policy *snapshot.Policy
+	Scope  Scope
+	Alone  bool // without the help of others
+}
+
+// maxSought bounds how many policies are left out, one after the other, to find
+// those that open pods only together. Beyond it they are not named.
+const maxSearched = 4096
+
+// findOpeners finds which of some policies, which select a pod together, open it.
+// Where none of them opens it so far by itself, it is those without which it
+// would not be. Those that are known to open every pod are not named again.
+func (r *Set) findAllowAlls(j *evaluation, which []int) {
+	opens := j.byRule
+	alone := func(i int) Scope { return r.effects[i].byRule }
+	together := opens != "" && !slices.ContainsFunc(which, func(i int) bool { return Wider(alone(i), opens) == alone(i) })
+	if together {
+		r.searched += len(which)
+	}
+	for k, i := range which {
+		if r.opensEveryPod[i] {
+			continue
+		}
+		if s := alone(i); s != "" {
+			j.allowAlls = append(j.allowAlls, AllowAll{i, r.policies[i].Policy, s, true})
+			continue
+		}
+		if !together || r.searched > maxSearched {
+			continue
+		}
+		without := decide(r.policiesAt(slices.Delete(slices.Clone(which), k, k+1)), r.direction)
+		// Without one that denies it would be open further.
+		if left := without.effect().byRule; left != opens && Wider(left, opens) == opens {
+			j.allowAlls = append(j.allowAlls, AllowAll{i, r.policies[i].Policy, opens, false})
+		}
+	}
 }

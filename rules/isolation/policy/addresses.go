@@ -13,7 +13,7 @@ import (
 // admitted for the world to be called admitted. A few exceptions, such as a
 // cloud's metadata address or the private ranges, close nothing; half of the
 // internet is not the world.
-const worldShare = 15.0 / 16
+const internetShare = 15.0 / 16
 
 // special are the IPv4 ranges that are no part of the public internet
 // (RFC 6890).
@@ -32,7 +32,7 @@ func prefixes(list ...string) []netip.Prefix {
 
 // coversWorld reports whether the peers hold the public addresses of IPv4 or of
 // IPv6, but for those in except.
-func coversWorld(peers *snapshot.Peers, except []snapshot.CIDR) bool {
+func coversInternet(peers *snapshot.Peers, except []snapshot.CIDR) bool {
 	blocks := peers.CIDRs
 	if peers.Everyone || peers.Internet {
 		if len(except) == 0 {
@@ -44,7 +44,7 @@ func coversWorld(peers *snapshot.Peers, except []snapshot.CIDR) bool {
 		return false
 	}
 	left := func(of snapshot.CIDR) float64 { return share(blocks, of) - share(except, of) }
-	return left(world4()) >= worldShare || left(world6()) >= worldShare
+	return left(internet4()) >= internetShare || left(internet6()) >= internetShare
 }
 
 // coversEverything reports whether the blocks hold the addresses of pods, of IPv4 or
@@ -56,14 +56,14 @@ func coversEverything(blocks []snapshot.CIDR) bool {
 			return share(blocks, snapshot.CIDR{Prefix: p}) < 1
 		})
 	}
-	return all("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10") && share(blocks, world4()) >= worldShare ||
-		all("fc00::/7") && share(blocks, world6()) >= worldShare
+	return all("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10") && share(blocks, internet4()) >= internetShare ||
+		all("fc00::/7") && share(blocks, internet6()) >= internetShare
 }
 
 // world4 and world6 are the public addresses.
-func world4() snapshot.CIDR { return snapshot.CIDR{Prefix: prefix4(), Except: special()} }
+func internet4() snapshot.CIDR { return snapshot.CIDR{Prefix: prefix4(), Except: special()} }
 
-func world6() snapshot.CIDR { return snapshot.CIDR{Prefix: netip.MustParsePrefix("2000::/3")} }
+func internet6() snapshot.CIDR { return snapshot.CIDR{Prefix: netip.MustParsePrefix("2000::/3")} }
 
 func prefix4() netip.Prefix { return netip.MustParsePrefix("0.0.0.0/0") }
 
