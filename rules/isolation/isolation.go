@@ -1,4 +1,4 @@
-// Package isolation is the rule default-deny-present: each namespace with
+// Package isolation is the rule default-deny-present: every namespace with
 // workloads denies traffic by default.
 package isolation
 
@@ -14,27 +14,26 @@ import (
 	"github.com/eventuallytrue/audit/rules/workloads"
 )
 
-// Rule returns the rule that traffic is denied by default in each
-// namespace.
+// Rule returns the rule default-deny-present.
 func Rule() *rules.Rule {
 	return &rules.Rule{
 		Name: "default-deny-present",
 		Doc: `every namespace with workloads denies traffic by default
 
-A pod that no policy selects takes traffic from everywhere and may talk to
-everywhere. A namespace is safe in a direction when policies in force select
-every pod that could ever be in it, and none of them admits everything: then a
-workload that nobody thought of is closed until somebody opens it.
+A pod that no policy selects accepts traffic from everywhere and may connect to
+everywhere. A namespace denies a direction by default if valid policies select
+every pod that it could contain, and none of them admits everything. Then a new
+workload is isolated until someone opens it.
 
-Ingress and egress are judged apart. A finding is "missing" where nothing or not
-enough denies, "partial" where only some peers are denied, and "defeated" where
-an allow-all beside the deny opens it again. One that is missing weighs less
-where every workload of today is isolated all the same, and one that is defeated
-where it is open for some workloads or to some peers only.
+Ingress and egress are evaluated separately. The verdict is "missing" if no
+policy, or not enough of them, denies the direction; "partial" if only some peers
+are denied; and "defeated" if an allow-all beside the deny opens it again. A
+missing deny has a lower severity if every current workload is isolated anyway,
+and a defeated one if it is open only for some workloads or to some peers.
 
-A namespace without live workloads is an advisory. So is a pod in the host's
-network, which no policy isolates. A NetworkPolicy is enforced by the network
-plugin; that it exists proves no more than that it was asked for.`,
+A namespace without live workloads is an advisory, and so is a pod in the host
+network, which no policy isolates. Whether the network plugin enforces a policy
+can't be detected from objects.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectNamespace,
 		Needs: slices.Sorted(slices.Values(slices.Concat(snapshot.WorkloadKinds(), snapshot.PolicyKinds(),
@@ -77,9 +76,9 @@ func run(in rules.Input) (rules.Result, error) {
 	return res, nil
 }
 
-// judgeNamespaces judges every namespace that there is, or that an object is in,
-// sorted by name, and yields what is known of one after the other: of all of them at
-// once it is more than what was read of them.
+// evaluateNamespaces evaluates every namespace that exists or that an object is in,
+// sorted by name. It yields one at a time, since all results together take more
+// memory than the facts.
 func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	workloads := workloads.Live(v)
 	policies := policy.Compile(v)
@@ -88,7 +87,7 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	for ns := range v.Namespaces() {
 		metas[ns.Name] = &ns.Meta
 	}
-	// Manifests may leave the Namespace to somebody else.
+	// Manifests may not include the Namespace.
 	missing := func(name string) {
 		if metas[name] == nil {
 			metas[name] = &snapshot.Meta{Kind: "Namespace", Name: name}
@@ -113,7 +112,7 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 			}
 			n := evaluateNamespace(metas[name], off, policies.For(name, labels), workloads[name])
 			n.terminating = terminating
-			// Some may be about any namespace.
+			// Some may apply to any namespace.
 			n.unsupported = slices.Concat(unmodelled[""], unmodelled[name])
 			slices.Sort(n.unsupported)
 			n.unsupported = slices.Compact(n.unsupported)
@@ -124,7 +123,7 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	}
 }
 
-// unenforced returns what switches the enforcement of policies off, or nil.
+// unenforced returns what disables the enforcement of policies, or nil.
 func unenforced(v *snapshot.View) *snapshot.Enforcement {
 	for e := range v.Enforcements() {
 		return e
@@ -132,14 +131,14 @@ func unenforced(v *snapshot.View) *snapshot.Enforcement {
 	return nil
 }
 
-// advisories returns what is worth a line whatever the verdict.
+// advisories returns the advisories of a namespace whatever its verdict.
 func (n *namespaceIsolation) advisories(owner rules.Owner) []rules.Advisory {
 	var out []rules.Advisory
 	if len(n.unsupported) > 0 {
 		out = append(out, rules.Advisory{
 			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: n.meta.Name, Detail: "not evaluated"},
 			Owners:  []rules.Owner{owner},
-			Message: "whether traffic is denied by default was not evaluated: there are policies of kinds that are not understood: " +
+			Message: "default-deny was not evaluated: the namespace may be subject to policies of unsupported kinds: " +
 				strings.Join(n.unsupported, ", "),
 		})
 	}
@@ -147,7 +146,7 @@ func (n *namespaceIsolation) advisories(owner rules.Owner) []rules.Advisory {
 		a := rules.Advisory{
 			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: n.meta.Name, Detail: "host network"},
 			Owners:  []rules.Owner{owner},
-			Message: rules.Count(len(n.host), "workload") + " in the host's network, which no policy isolates",
+			Message: rules.Count(len(n.host), "workload") + " in the host network, which no policy isolates",
 		}
 		for _, w := range n.host {
 			a.Objects = append(a.Objects, rules.ObjectOf(w.Meta, owner, reasonHostNetwork, ""))
@@ -160,14 +159,13 @@ func (n *namespaceIsolation) advisories(owner rules.Owner) []rules.Advisory {
 func adviseWithoutWorkloads(v rules.Violation) rules.Advisory {
 	return rules.Advisory{
 		Subject: v.Subject, Owners: v.Owners,
-		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default; the namespace has no live workload yet, " +
-			"but the next one would be open",
+		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default; the namespace has no live workload, but the next one would be open",
 	}
 }
 
 func adviseTerminating(v rules.Violation) rules.Advisory {
 	return rules.Advisory{
 		Subject: v.Subject, Owners: v.Owners, Objects: v.Objects,
-		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default for what still runs in a namespace that is being deleted",
+		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default for workloads that still run in a namespace that is being deleted",
 	}
 }

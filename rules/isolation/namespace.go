@@ -10,17 +10,17 @@ import (
 	"github.com/eventuallytrue/audit/rules/workloads"
 )
 
-// namespaceDenial is everything that default-deny-present knows of one
+// namespaceIsolation is everything that default-deny-present knows about one
 // namespace.
 type namespaceIsolation struct {
-	meta        *snapshot.Meta // of the Namespace; made up where manifests hold none
+	meta        *snapshot.Meta // of the Namespace; made up if manifests do not include it
 	terminating bool
-	off         *snapshot.Enforcement // what switches all policies off, or nil
+	off         *snapshot.Enforcement // what disables all policies, or nil
 	directions  [2]*directionIsolation
 	exposed     [2][]exposure         // in the order of the workloads
 	workloads   int                   // live ones that a policy can isolate
-	host        []*workloads.Workload // those in the host's network
-	unsupported []string              // kinds of policies that were not judged
+	host        []*workloads.Workload // those in the host network
+	unsupported []string              // kinds of policies that were not evaluated
 }
 
 // exposure is a workload that is open in one direction.
@@ -29,8 +29,8 @@ type exposure struct {
 	reason   string
 }
 
-// judgeNamespace judges one namespace by the rulings on its policies, what switches
-// them off, if anything does, and its live workloads.
+// evaluateNamespace evaluates one namespace by its policies in each direction, what
+// disables them, if anything does, and its live workloads.
 func evaluateNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, rulings [2]*policy.Set, workloads []*workloads.Workload) *namespaceIsolation {
 	n := &namespaceIsolation{meta: meta, off: off}
 	for _, w := range workloads {
@@ -75,17 +75,17 @@ func rank(reason string) int {
 	}, reason)
 }
 
-// defeat is one scope in which allow rules open a direction again.
+// opening is one scope in which allow rules open a direction again.
 type opening struct {
 	scope policy.Scope
-	// workloads are those open at least so far; partial is true where some are
-	// not, and no rule for every pod would open the next one.
+	// workloads counts those open at least this far; partial is true if others are
+	// not and the next pod would not be either.
 	workloads int
 	partial   bool
 }
 
-// defeats returns how allow rules open a direction of a namespace again, the
-// widest scope first: all pods may be open to the world and some to everybody.
+// openings returns how allow rules open a direction of a namespace again, the
+// widest scope first: all pods may be open to the internet, and some to everyone.
 func (n *namespaceIsolation) openings(d snapshot.Direction) []opening {
 	var out []opening
 	open, everyPod := 0, false
@@ -105,9 +105,8 @@ func (n *namespaceIsolation) openings(d snapshot.Direction) []opening {
 	return out
 }
 
-// opened returns how far a workload is open in spite of a deny. Where every pod is
-// denied and it is open all the same without a rule that says so, what denies is
-// passed by.
+// opened returns how far a workload is open despite a deny. If every pod is denied
+// and it is open without a rule that opens it, the deny is never reached.
 func (n *namespaceIsolation) opened(d snapshot.Direction, reason string) policy.Scope {
 	s := policy.ScopeOf(reason)
 	switch {
@@ -159,8 +158,8 @@ func (n *namespaceIsolation) row(exempt bool) rules.Isolation {
 	return row
 }
 
-// exposedRows returns the exposed workloads sorted by kind, name and direction;
-// one that is open in both directions for one reason stands once.
+// exposedRows returns the exposed workloads by kind, name and direction. One that is
+// open in both directions for the same reason is listed once.
 func (n *namespaceIsolation) exposedRows() []rules.Exposed {
 	var out []rules.Exposed
 	outward := map[*workloads.Workload]string{}
@@ -189,23 +188,23 @@ func (n *namespaceIsolation) exposedRows() []rules.Exposed {
 	return out
 }
 
-// The reasons for which a workload is open whatever its policies say, besides
-// those of package policy.
+// The reasons for which a workload is open whatever its policies say, besides those
+// of package policy.
 const (
 	reasonNotEnforced = "not-enforced" // the network plugin is configured to enforce nothing
 	reasonHostNetwork = "host-network"
 )
 
-// denial is what policies do in one namespace and direction.
+// directionIsolation is what policies do in one namespace and direction.
 type directionIsolation struct {
 	set       *policy.Set
 	open      policy.Scope      // how far the policies that select every pod open it again
-	allowAlls []policy.AllowAll // policies that open what they select here
+	allowAlls []policy.AllowAll // policies that open the pods they select here
 	named     map[*snapshot.Policy]bool
 	off       bool // policies are not enforced
 }
 
-// newDenial returns the denial of a namespace by a ruling, which others may share.
+// newDirection returns what a set of policies, which namespaces may share, does.
 func newDirection(r *policy.Set) *directionIsolation {
 	open, openers := r.EveryPod()
 	n := &directionIsolation{set: r, open: open, named: map[*snapshot.Policy]bool{}}
@@ -213,16 +212,16 @@ func newDirection(r *policy.Set) *directionIsolation {
 	return n
 }
 
-// enforce says whether policies are enforced. Where they are not, those that
-// there are still count as asked for, and all of them are defeated.
+// enforce says whether policies are enforced. If not, existing policies still count
+// as present, and all of them are defeated.
 func (n *directionIsolation) enforce(enforced bool) {
 	if n.off = !enforced; n.off {
 		n.open = policy.ScopeAll
 	}
 }
 
-// reason returns why pods with the given labels are open, or the empty string if
-// they are isolated and stay so.
+// reason returns why pods with the given labels are open, empty if they are
+// isolated.
 func (n *directionIsolation) reason(labels snapshot.Labels) string {
 	if n.off {
 		return reasonNotEnforced
@@ -241,8 +240,8 @@ func (n *directionIsolation) addAllowAlls(openers []policy.AllowAll) {
 	}
 }
 
-// word returns the denial as the report spells it. One that holds only the pods
-// of the cluster off is partial.
+// state returns how far the direction is denied. It is partial if only the pods of
+// the cluster are denied.
 func (n *directionIsolation) state() rules.IsolationState {
 	switch pods, internet := n.set.Denies(); {
 	case pods && internet:

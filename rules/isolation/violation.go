@@ -10,8 +10,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// violation returns what is wrong with a direction of the namespace, and whether
-// anything is.
+// violation returns what is wrong with a direction of the namespace, if anything.
 func (n *namespaceIsolation) violation(d snapshot.Direction, owner rules.Owner, in rules.Input) (rules.Violation, bool) {
 	v := rules.Violation{
 		Subject: n.subject(d),
@@ -54,14 +53,13 @@ func (n *namespaceIsolation) exposedObjects(d snapshot.Direction, ownerOf func(*
 	return out
 }
 
-// objects are the exposed workloads and what opens them, be it policies or the
-// setting that switches all of them off; the Namespace itself where there are
-// none.
+// objects are the exposed workloads and what opens them: policies, or the setting
+// that disables all policies. If there are none, it is the Namespace itself.
 func (n *namespaceIsolation) objects(d snapshot.Direction, ownerOf func(*snapshot.Meta) rules.Owner) []rules.Object {
 	out := n.exposedObjects(d, ownerOf)
 	named := map[snapshot.Ref]bool{}
 	for _, o := range n.directions[d].allowAlls {
-		// The parts of an object are one object.
+		// An object may hold several policies.
 		if n.off != nil || named[o.Policy.Ref()] {
 			continue
 		}
@@ -95,15 +93,15 @@ func (n *namespaceIsolation) countExposed(d snapshot.Direction) int {
 func describeReason(reason string) string {
 	switch reason {
 	case policy.ReasonNoPolicy:
-		return "no policy governs it"
+		return "no policy applies to it"
 	case policy.ReasonNotSelected:
 		return "no policy selects it"
 	case policy.ReasonInvalidPolicy:
 		return "no valid policy selects it"
 	case policy.ReasonWorldNotDenied:
-		return "open to the addresses outside the cluster, which nothing denies"
+		return "open to addresses outside the cluster, which no policy denies"
 	case reasonNotEnforced:
-		return "the network plugin is told to enforce nothing"
+		return "the network plugin is configured not to enforce policies"
 	}
 	return "open to " + describeScope(policy.ScopeOf(reason))
 }
@@ -111,15 +109,15 @@ func describeReason(reason string) string {
 func describeScope(s policy.Scope) string {
 	switch s {
 	case policy.ScopeAll:
-		return "everybody on every port"
+		return "all peers on all ports"
 	case policy.ScopeWorld:
-		return "the addresses outside the cluster"
+		return "all addresses outside the cluster"
 	case policy.ScopeCluster:
-		return "every pod of the cluster"
+		return "every pod in the cluster"
 	case policy.ScopeTCP:
-		return "everybody on every TCP port"
+		return "all peers on all TCP ports"
 	}
-	return "nobody"
+	return "no one"
 }
 
 func (n *namespaceIsolation) missing(v *rules.Violation, d snapshot.Direction) {
@@ -128,25 +126,24 @@ func (n *namespaceIsolation) missing(v *rules.Violation, d snapshot.Direction) {
 	exposed, set := n.countExposed(d), n.directions[d].set
 	switch {
 	case len(set.Policies()) == 0 && set.Invalid() > 0:
-		v.Message = fmt.Sprintf("No valid policy denies %s in namespace %s: those there are cannot be in force.", word, n.meta.Name)
+		v.Message = fmt.Sprintf("No valid policy denies %s in namespace %s: the existing ones are invalid and not enforced.", word, n.meta.Name)
 	case len(set.Policies()) == 0:
 		v.Message = fmt.Sprintf("No policy denies %s in namespace %s.", word, n.meta.Name)
 	default:
-		v.Message = fmt.Sprintf("The policies of namespace %s do not deny %s to every pod: %s.",
+		v.Message = fmt.Sprintf("The policies in namespace %s do not deny %s for every pod: %s.",
 			n.meta.Name, word, n.describePolicies(d))
 	}
 	if exposed == 0 {
 		v.Downgrade = 1
-		v.Message += " Every workload of today is isolated, but the next pod may be open."
+		v.Message += " Every current workload is isolated, but the next pod may be open."
 	} else {
 		v.Message += " " + describeOpen(exposed, n.workloads)
 	}
-	v.Remedy = fmt.Sprintf("Add a NetworkPolicy with an empty podSelector and policyTypes [%s], and beside it one for each "+
-		"connection that is needed. The sweep reads live objects and no admission cache, so a retry is not the answer: "+
-		"the policy is not there.", d)
+	v.Remedy = fmt.Sprintf("Add a NetworkPolicy with an empty podSelector and policyTypes [%s], and a policy for each "+
+		"connection that workloads need.", d)
 }
 
-// governed says what the policies that bear on a direction do instead.
+// describePolicies says what the policies that affect a direction do instead.
 func (n *namespaceIsolation) describePolicies(d snapshot.Direction) string {
 	narrow, all, other := n.directions[d].set.Tally()
 	var parts []string
@@ -157,7 +154,7 @@ func (n *namespaceIsolation) describePolicies(d snapshot.Direction) string {
 		parts = append(parts, rules.CountVerb(all, "policy", "admit")+" everything")
 	}
 	if other > 0 {
-		parts = append(parts, rules.CountVerb(other, "policy", "leave")+" the rest to others")
+		parts = append(parts, rules.CountVerb(other, "policy", "leave")+" the rest to other policies")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -165,7 +162,7 @@ func (n *namespaceIsolation) describePolicies(d snapshot.Direction) string {
 func (n *namespaceIsolation) partial(v *rules.Violation, d snapshot.Direction) {
 	v.Verdict = string(rules.Partial)
 	word := strings.ToLower(d.String())
-	v.Message = fmt.Sprintf("In namespace %s only the pods of the cluster are denied %s: the addresses outside are not.",
+	v.Message = fmt.Sprintf("In namespace %s, %s is denied only for pods of the cluster, not for addresses outside it.",
 		n.meta.Name, word)
 	if exposed := n.countExposed(d); exposed > 0 {
 		v.Message += " " + describeOpen(exposed, n.workloads)
@@ -173,11 +170,11 @@ func (n *namespaceIsolation) partial(v *rules.Violation, d snapshot.Direction) {
 	v.Downgrade = 1
 	v.Remedy = fmt.Sprintf("Add a NetworkPolicy with an empty podSelector and policyTypes [%s].", d)
 	if d == snapshot.DirectionIngress {
-		v.Remedy += " Cluster-wide policies of this kind cannot name the outside as a peer of that direction."
+		v.Remedy += " Cluster-wide policies of this kind can't select addresses outside the cluster as ingress peers."
 	}
 }
 
-// openOf says how many of the workloads are open.
+// describeOpen says how many of the workloads are open.
 func describeOpen(open, all int) string {
 	switch {
 	case all == 1:
@@ -196,18 +193,18 @@ func (n *namespaceIsolation) defeated(v *rules.Violation, d snapshot.Direction, 
 	if widest.partial {
 		whom = fmt.Sprintf("%d of %s", widest.workloads, rules.Count(n.workloads, "workload"))
 	}
-	v.Message = fmt.Sprintf("%s is denied by default in namespace %s, but allow rules beside it open it again to %s for %s.",
+	v.Message = fmt.Sprintf("%s is denied by default in namespace %s, but other policies open it again to %s for %s.",
 		d, n.meta.Name, describeScope(widest.scope), whom)
-	v.Remedy = fmt.Sprintf("Narrow the %s rules of the policies listed here to the peers and ports that are needed, or remove them: "+
-		"policies add up, so one allow-all is enough to undo every deny.", strings.ToLower(d.String()))
+	v.Remedy = fmt.Sprintf("Narrow the %s rules of the listed policies to the peers and ports that workloads need, or remove them. "+
+		"Policies add up: one allow-all undoes every deny.", strings.ToLower(d.String()))
 	v.Downgrade = widest.downgrade(d)
 	for _, f := range defeats {
 		v.Downgrade = min(v.Downgrade, f.downgrade(d))
 	}
 }
 
-// lighter is by how many steps a defeat weighs less than everything for
-// everybody.
+// downgrade is by how many steps the severity is lower than for an opening of all
+// pods to all peers.
 func (f opening) downgrade(d snapshot.Direction) uint8 {
 	var steps uint8
 	if f.partial {
@@ -216,7 +213,7 @@ func (f opening) downgrade(d snapshot.Direction) uint8 {
 	if f.scope != policy.ScopeAll {
 		steps++
 	}
-	// The internet on the way out is opened on purpose more often than not.
+	// Egress to the internet is usually opened on purpose.
 	if f.scope == policy.ScopeWorld && d == snapshot.DirectionEgress {
 		steps++
 	}
@@ -225,21 +222,20 @@ func (f opening) downgrade(d snapshot.Direction) uint8 {
 
 func (n *namespaceIsolation) unenforced(v *rules.Violation, d snapshot.Direction) {
 	v.Verdict = "defeated"
-	v.Message = fmt.Sprintf("%s is denied by default in namespace %s, but the network plugin enforces no policy: %s sets %q.",
+	v.Message = fmt.Sprintf("%s is denied by default in namespace %s, but the network plugin enforces no policies: %s sets %q.",
 		d, n.meta.Name, n.off.Ref(), n.off.Off)
-	v.Remedy = "Have the network plugin enforce policies again. No policy of this namespace can help until then."
+	v.Remedy = "Configure the network plugin to enforce policies again. Until then no policy in this namespace has any effect."
 }
 
 // The causes that a finding of this rule can have.
 const (
 	causeDenyDeleted = "deny-deleted"
 	causeWorkload    = "workload-first"
-	causeUnknown     = "undetermined"
 )
 
-// denyCause says what is known of how a direction came to be open, and when the
-// exposed workloads came. Policies leave no trace when they are deleted, so most
-// of it can be told only by who looked before.
+// cause says what is known about how a direction came to be open, and when the
+// exposed workloads were created. Deleted policies leave no trace, so most of this
+// is known only from an earlier sweep. Without evidence no cause is named.
 func (n *namespaceIsolation) cause(v *rules.Violation, d snapshot.Direction, before rules.Previous, exposed []rules.Object) string {
 	if len(exposed) == 0 {
 		return ""
@@ -251,19 +247,16 @@ func (n *namespaceIsolation) cause(v *rules.Violation, d snapshot.Direction, bef
 	case v.Verdict == "defeated":
 		cause = n.openSince(d)
 	case before.State == rules.Present:
-		cause = fmt.Sprintf("%s: a sweep at %s saw %s denied by default here. Since then the policy was deleted or narrowed.",
+		cause = fmt.Sprintf("%s: a sweep at %s found %s denied by default here. Since then the policy was deleted or narrowed.",
 			causeDenyDeleted, rules.Timestamp(before.At), strings.ToLower(d.String()))
 	case first != nil && !newest.IsZero() && newest.Before(first.Created):
-		cause = fmt.Sprintf("%s: the exposed workloads were there before the first policy, %s of %s.",
+		cause = fmt.Sprintf("%s: the exposed workloads were created before the first policy, %s of %s.",
 			causeWorkload, first.Ref(), rules.Timestamp(first.Created))
-	default:
-		cause = causeUnknown + ": whether a policy that denies was ever there cannot be told from what is stored."
 	}
-	return cause + " " + rules.Arrivals("exposed", exposed)
+	return strings.TrimSpace(cause + " " + rules.Arrivals("exposed", exposed))
 }
 
-// openSince says since when, at the earliest, a direction can have been open
-// again.
+// openSince says since when, at the earliest, a direction can have been open again.
 func (n *namespaceIsolation) openSince(d snapshot.Direction) string {
 	var last *snapshot.Policy
 	for _, o := range n.directions[d].allowAlls {
@@ -272,13 +265,13 @@ func (n *namespaceIsolation) openSince(d snapshot.Direction) string {
 		}
 	}
 	if last == nil || last.Created.IsZero() {
-		return causeUnknown + ": since when it is open is not known."
+		return ""
 	}
-	return fmt.Sprintf("It is open through %s, which came %s.", last.Ref(), rules.Timestamp(last.Created))
+	return fmt.Sprintf("It is opened by %s, created %s.", last.Ref(), rules.Timestamp(last.Created))
 }
 
-// firstPolicy returns the oldest policy that bears on the direction, nil if there
-// is none or the age of one is not known.
+// firstPolicy returns the oldest policy that affects the direction, nil if there is
+// none or an age is not known.
 func (n *directionIsolation) firstPolicy() *snapshot.Policy {
 	var first *snapshot.Policy
 	for _, p := range n.set.Policies() {

@@ -7,14 +7,13 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// weighedPolicy is a policy and what can be said of it without knowing what it is
-// consulted with. That is found out once, however many pods and namespaces it
-// selects.
+// compiledPolicy is a policy with everything that can be computed about it alone,
+// once, however many pods and namespaces it selects.
 type compiledPolicy struct {
 	*snapshot.Policy
-	place         int                  // among all policies, in the order in which they are consulted
+	place         int                  // its position among all policies, in order
 	denies, rules [2][]*compiledRule   // by Direction
-	alone         [2]map[string]effect // by Direction and the policies that pass over its head
+	alone         [2]map[string]effect // by Direction and the policies of its tier that pass traffic before it
 }
 
 func compilePolicy(p *snapshot.Policy, place int) *compiledPolicy {
@@ -33,8 +32,8 @@ func compileRules(list []snapshot.Rule, namespace string) []*compiledRule {
 	return out
 }
 
-// effectAlone returns what the policy does by itself, to connections that other
-// policies of its tier do not pass over its head.
+// effectAlone returns what the policy does by itself to connections that other
+// policies of its tier do not pass to the next tier before it.
 func (p *compiledPolicy) effectAlone(d snapshot.Direction, passes []*compiledPolicy) effect {
 	key := placesKey(passes)
 	e, ok := p.alone[d][key]
@@ -48,9 +47,9 @@ func (p *compiledPolicy) effectAlone(d snapshot.Direction, passes []*compiledPol
 	return e
 }
 
-// judgeAlone finds out what effectAlone returns. A policy that isolates denies
-// both classes, whatever it lets through, unless it lets everything through or
-// leaves everything to others.
+// evaluateAlone computes what effectAlone returns. A policy that isolates denies
+// both classes, whatever it admits, unless it admits everything or leaves
+// everything to others.
 func (p *compiledPolicy) evaluateAlone(d snapshot.Direction, passes []*compiledPolicy) effect {
 	v := decide(append(slices.Clone(passes), p), d)
 	e := v.effect()
@@ -62,8 +61,8 @@ func (p *compiledPolicy) evaluateAlone(d snapshot.Direction, passes []*compiledP
 	return e
 }
 
-// passing returns a policy with nothing but what this one passes to the next
-// tier, or nil if that is nothing.
+// passing returns a policy with only the Pass rules of this one, or nil if it has
+// none.
 func (p *compiledPolicy) passing(d snapshot.Direction) *compiledPolicy {
 	var passes []*compiledRule
 	for _, r := range p.rules[d] {
@@ -81,8 +80,7 @@ func (p *compiledPolicy) passing(d snapshot.Direction) *compiledPolicy {
 	return only
 }
 
-// placesKey returns a string that two lists of policies share only if they are
-// equal.
+// placesKey returns a key that is equal only for equal lists of policies.
 func placesKey(policies []*compiledPolicy) string {
 	var key []byte
 	for _, p := range policies {
@@ -91,19 +89,19 @@ func placesKey(policies []*compiledPolicy) string {
 	return string(key)
 }
 
-// weighedRule is a rule and what it comes to by itself.
+// compiledRule is a rule with what it matches by itself.
 type compiledRule struct {
 	*snapshot.Rule
-	peers *snapshot.Peers   // as far as they count
+	peers *snapshot.Peers   // those that matter
 	on    [3]ports          // by protocol
 	whole [peerClasses]bool // whether it matches all of a class
-	// missed says of the plainest pods whether the rule leaves them out, and held
-	// how much it holds of the public addresses of IPv4 and of IPv6.
+	// missed is what missPlainLabels returns for its peers, and held the share of
+	// the public IPv4 and IPv6 addresses it covers.
 	missed [2]bool
 	held   [2]float64
 }
 
-// weighRule weighs a rule of a policy in a namespace.
+// compileRule compiles a rule of a policy in a namespace.
 func compileRule(rule *snapshot.Rule, namespace string) *compiledRule {
 	w := &compiledRule{Rule: rule, peers: nameOwn(peersOf(rule), namespace)}
 	for i, protocol := range protocols() {
@@ -117,8 +115,8 @@ func compileRule(rule *snapshot.Rule, namespace string) *compiledRule {
 	return w
 }
 
-// nameOwn has peers of the own namespace select it by its name: beside peers of
-// all other namespaces they make up the cluster.
+// nameOwn makes peers in the policy's own namespace select it by its name, so that
+// together with peers in all other namespaces they cover the cluster.
 func nameOwn(peers *snapshot.Peers, namespace string) *snapshot.Peers {
 	own := func(p snapshot.PodPeer) bool { return p.OwnNamespace }
 	if namespace == "" || !slices.ContainsFunc(peers.Pods, own) {
@@ -135,7 +133,7 @@ func nameOwn(peers *snapshot.Peers, namespace string) *snapshot.Peers {
 	return &named
 }
 
-// covers reports whether the rule matches all of a class, but for the addresses in
+// covers reports whether the rule matches all of a class except the addresses in
 // except.
 func (w *compiledRule) covers(c peerClass, except []snapshot.CIDR) bool {
 	return w.whole[c] && (c == cluster || len(except) == 0 || coversInternet(w.peers, except))
@@ -150,7 +148,7 @@ func (w *compiledRule) holdsPart(c peerClass) bool {
 	return len(w.peers.Pods) > 0 || w.peers.CIDRsMatchPods && blocks
 }
 
-// within returns the rule as it is on some ports only.
+// within returns the rule restricted to some ports.
 func (w *compiledRule) within(on [3]ports) *compiledRule {
 	if on[0].all() && on[1].all() && on[2].all() {
 		return w
@@ -162,18 +160,18 @@ func (w *compiledRule) within(on [3]ports) *compiledRule {
 	return &less
 }
 
-// partsBudget bounds how often parts of a class are looked at for all stretches of
-// ports together. Beyond it the answer is that they do not make it up.
+// partsBudget bounds the work of combining parts for all port ranges. Beyond it
+// the answer is that they do not cover the class.
 const partsBudget = 1 << 16
 
-// madeUp returns on which ports of a protocol some rules, which each match only a
-// part of a class, match all of it together.
+// portsCoveredTogether returns on which ports of a protocol some rules, which each
+// match only a part of a class, match all of it together.
 func portsCoveredTogether(c peerClass, protocol int, parts []*compiledRule, except []snapshot.CIDR) ports {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(w *compiledRule) bool { return len(w.on[protocol]) == 0 })
 	if !mayCoverTogether(c, parts) || !coverTogether(c, parts, except) {
 		return nil
 	}
-	// A port at which any rule begins or ends is where the answer may change.
+	// The answer can change only where a rule's port range begins or ends.
 	var cuts []int32
 	for _, w := range parts {
 		for _, s := range w.on[protocol] {
@@ -196,8 +194,8 @@ func portsCoveredTogether(c peerClass, protocol int, parts []*compiledRule, exce
 	return out
 }
 
-// mayMakeUp reports whether it is worth while to hold the parts together: mostly
-// they leave out the plainest pods, or are far from the whole internet.
+// mayCoverTogether is a cheap check before coverTogether: usually the parts miss
+// plain pods, or are far from the whole internet.
 func mayCoverTogether(c peerClass, parts []*compiledRule) bool {
 	if len(parts) < 2 {
 		return false
@@ -220,7 +218,7 @@ func mayCoverTogether(c peerClass, parts []*compiledRule) bool {
 	return held[0] >= internetShare-rounding || held[1] >= internetShare-rounding
 }
 
-// makeUp reports whether the rules match all of a class together.
+// coverTogether reports whether the rules match all of a class together.
 func coverTogether(c peerClass, parts []*compiledRule, except []snapshot.CIDR) bool {
 	var all snapshot.Peers
 	for _, w := range parts {

@@ -6,13 +6,13 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// peerClass is a class of peers that is judged as a whole: what only some of a class
-// may do does not count.
+// peerClass is a class of peers that is evaluated as a whole: a connection counts
+// only if all of a class may make it.
 type peerClass uint8
 
 const (
 	cluster  peerClass = iota // every pod of the cluster
-	internet                  // the public addresses outside
+	internet                  // the public addresses outside the cluster
 	peerClasses
 )
 
@@ -20,11 +20,11 @@ func protocols() [3]snapshot.Protocol {
 	return [3]snapshot.Protocol{snapshot.TCP, snapshot.UDP, snapshot.SCTP}
 }
 
-// reach holds, for each class of peers and protocol, a set of ports.
+// connections is a set of connections: the ports for each class of peers and protocol.
 type connections [peerClasses][3]ports
 
-// Scope is how far a reach opens a pod. The empty scope opens nothing as a
-// whole, whatever single peers or ports it admits.
+// Scope is how far connections open a pod. The empty scope opens nothing as a
+// whole, though single peers or ports may be admitted.
 type Scope string
 
 // The scopes, as the report spells them, from the widest on.
@@ -48,7 +48,7 @@ func Wider(a, b Scope) Scope {
 	return ""
 }
 
-// scope returns how far the reach opens a pod.
+// scope returns how far the connections open a pod.
 func (r *connections) scope() Scope {
 	every := func(c peerClass) bool { return r[c][0].all() && r[c][1].all() && r[c][2].all() }
 	tcp := func(c peerClass) bool { return r[c][0].all() }
@@ -61,8 +61,8 @@ func (r *connections) scope() Scope {
 		return ScopeTCP
 	case every(cluster):
 		return ScopeCluster
-	// One protocol is enough to talk: a pod that all the world reaches by TCP
-	// is open to the world.
+	// One protocol is enough: a pod that the whole internet can reach by TCP is
+	// open to the internet.
 	case tcp(internet):
 		return ScopeWorld
 	case tcp(cluster):
@@ -71,7 +71,7 @@ func (r *connections) scope() Scope {
 	return ""
 }
 
-// plus returns the union of two reaches.
+// plus returns the union of two connections.
 func (r connections) plus(o *connections) connections {
 	for c := range r {
 		for i := range r[c] {
@@ -81,12 +81,12 @@ func (r connections) plus(o *connections) connections {
 	return r
 }
 
-// none reports whether no port of any protocol is left of a class.
+// none reports whether a class has no port of any protocol.
 func none(class [3]ports) bool {
 	return len(class[0]) == 0 && len(class[1]) == 0 && len(class[2]) == 0
 }
 
-// and returns what is in both reaches.
+// and returns what is in both connections.
 func (r connections) and(o *connections) *connections {
 	for c := range r {
 		for i := range r[c] {
@@ -99,11 +99,11 @@ func (r connections) and(o *connections) *connections {
 // everyPort is every port of every protocol.
 func everyPort() [3]ports { return [3]ports{allPorts(), allPorts(), allPorts()} }
 
-// reachOf returns on which ports the rules match all of a class together.
-// Addresses in except are passed over.
+// connectionsOf returns on which ports the rules together match all of a class,
+// ignoring addresses in except.
 func connectionsOf(batch []*compiledRule, except []snapshot.CIDR) connections {
 	var r connections
-	// Rules that match a part of a class may make it up together, like two halves
+	// Rules that each match a part of a class may cover it together, like two halves
 	// of the internet.
 	var parts [peerClasses][]*compiledRule
 	for _, rule := range batch {
@@ -134,9 +134,9 @@ func connectionsOf(batch []*compiledRule, except []snapshot.CIDR) connections {
 	return r
 }
 
-// peersOf returns the peers of a rule as far as they count. To let one version of
-// IP in is enough to open a pod; to deny IPv6 alone closes nothing, since next to
-// everybody can come by IPv4.
+// peersOf returns the peers of a rule that matter. Admitting one IP version is
+// enough to open a pod; denying only IPv6 closes nothing, because nearly every peer
+// can use IPv4.
 func peersOf(rule *snapshot.Rule) *snapshot.Peers {
 	only6 := func(b snapshot.CIDR) bool { return !b.Prefix.Addr().Is4() }
 	if rule.Action != snapshot.Deny || !slices.ContainsFunc(rule.Peers.CIDRs, only6) {
@@ -155,11 +155,11 @@ func coversCluster(peers *snapshot.Peers) bool {
 	return coversAll(pairsOf(peers), pairLabel)
 }
 
-// pairLabel is the label that every pair of Namespace and pod carries.
+// pairLabel is the label that every pair of Namespace and pod has.
 const pairLabel = "n " + snapshot.NamespaceNameLabel
 
-// pairsOf returns the pairs of Namespace and pod that peers select, by selectors
-// over the labels of both, which are told apart by a prefix.
+// pairsOf returns the pairs of Namespace and pod that peers select, as selectors
+// over the labels of both, distinguished by a prefix.
 func pairsOf(peers *snapshot.Peers) []snapshot.Selector {
 	var selectors []snapshot.Selector
 	for _, p := range peers.Pods {
@@ -182,8 +182,8 @@ func prefixed(prefix string, s snapshot.Selector) snapshot.Selector {
 // The reasons for which policies leave a pod open in a direction.
 const (
 	ReasonNoPolicy       = "no-policy"      // no policy of the namespace denies anything in that direction
-	ReasonNotSelected    = "not-selected"   // policies do, but none of them selects its pods
-	ReasonInvalidPolicy  = "invalid-policy" // the only policies there are cannot be in force
+	ReasonNotSelected    = "not-selected"   // policies do, but none selects its pods
+	ReasonInvalidPolicy  = "invalid-policy" // the only policies can't be in force
 	ReasonAllowAll       = "allow-all"
 	ReasonAllowWorld     = "allow-world"
 	ReasonAllowCluster   = "allow-cluster"
@@ -206,7 +206,7 @@ func ReasonFor(s Scope) string {
 	return ""
 }
 
-// ScopeOf is the reverse of ReasonFor: empty for a pod that is open because
+// ScopeOf is the inverse of ReasonFor. It is empty for a pod that is open because
 // nothing denies.
 func ScopeOf(reason string) Scope {
 	for _, s := range Scopes() {

@@ -7,31 +7,31 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Set is what some policies do together in one direction, in whatever
-// namespace they are about.
+// Set is a list of policies that apply to one namespace in one direction, and what
+// they do together.
 type Set struct {
 	direction     snapshot.Direction
-	policies      []*compiledPolicy  // valid ones that bear on the direction, as they are consulted
+	policies      []*compiledPolicy  // valid ones that affect the direction, in order
 	effects       []effect           // of each alone
-	always        []int              // those that name no labels, so select every pod
+	always        []int              // those without label requirements, which select every pod
 	pods          selectorIndex[int] // which of the others select a pod
-	invalid       int                // policies that cannot be in force
-	denied        [peerClasses]bool  // whether every possible pod is denied the class by a policy that is no allow-all
-	everyPod      *evaluation        // by the policies that each select every possible pod
-	untouched     string             // the reason for a pod that no policy denies anything
+	invalid       int                // policies that can't be in force
+	denied        [peerClasses]bool  // whether a policy that is not an allow-all denies the class to every possible pod
+	everyPod      *evaluation        // of the policies that each select every possible pod
+	untouched     string             // the reason for a pod to which no policy denies anything
 	byLabels      map[string]*evaluation
-	bySome        map[string]*evaluation // by those policies that select a pod and not always do
-	opensEveryPod []bool                 // by policy: whether it is known to open every pod
-	searched      int                    // how much was looked for openers
+	bySome        map[string]*evaluation // by the policies that select a pod, without those that select every pod
+	opensEveryPod []bool                 // by policy: known to open every pod
+	searched      int                    // policies tried so far to find allow-all rules
 }
 
-// judgement is what the policies that select a pod do to it.
+// evaluation is what the policies that select a pod do to it.
 type evaluation struct {
 	effect
 	allowAlls []AllowAll
 }
 
-// newSet judges the parts of policies that are about one namespace, which come
+// newSet evaluates the parts of policies that are about one namespace, which come
 // in the order in which they are consulted.
 func newSet(parts []part, d snapshot.Direction) *Set {
 	r := &Set{direction: d, byLabels: map[string]*evaluation{}, bySome: map[string]*evaluation{}}
@@ -60,7 +60,7 @@ func newSet(parts []part, d snapshot.Direction) *Set {
 	return r
 }
 
-// Policies returns the valid policies of the set, as they are consulted.
+// Policies returns the valid policies of the set, in order.
 func (r *Set) Policies() []*snapshot.Policy {
 	out := make([]*snapshot.Policy, len(r.policies))
 	for i, p := range r.policies {
@@ -69,26 +69,26 @@ func (r *Set) Policies() []*snapshot.Policy {
 	return out
 }
 
-// Invalid is how many policies cannot be in force.
+// Invalid returns how many policies can't be in force.
 func (r *Set) Invalid() int { return r.invalid }
 
 // Denies reports whether every possible pod is denied by default the pods of the
 // cluster, and the addresses outside.
 func (r *Set) Denies() (pods, outside bool) { return r.denied[cluster], r.denied[internet] }
 
-// EveryPod says how far policies that select every possible pod open it, and
+// EveryPod returns how far the policies that select every possible pod open it, and
 // which of them do.
 func (r *Set) EveryPod() (Scope, []AllowAll) { return r.everyPod.byRule, r.everyPod.allowAlls }
 
-// Pod returns why a pod with these labels is open, or the empty string if it is
-// isolated and stays so, and the policies that open it.
-func (r *Set) Pod(labels snapshot.Labels) (reason string, openers []AllowAll) {
+// Pod returns why a pod with these labels is open, empty if it is isolated, and the
+// policies that open it.
+func (r *Set) Pod(labels snapshot.Labels) (reason string, allowAlls []AllowAll) {
 	j := r.evaluate(labels)
 	return j.reason(r.untouched), j.allowAlls
 }
 
-// Tally counts the policies of the set that deny something but not to every pod,
-// those that admit everything, and the others.
+// Tally counts the policies that deny something but not to every pod, those that
+// admit everything, and the others.
 func (r *Set) Tally() (narrow, all, other int) {
 	for _, e := range r.effects {
 		switch {
@@ -103,7 +103,7 @@ func (r *Set) Tally() (narrow, all, other int) {
 	return narrow, all, other
 }
 
-// judgeAll judges what the policies do to every pod that there could be.
+// evaluateEveryPod evaluates what the policies do to every pod that could exist.
 func (r *Set) evaluateEveryPod(selectors [][]snapshot.Selector) {
 	r.effects = make([]effect, len(r.policies))
 	var denying [peerClasses][]snapshot.Selector
@@ -153,9 +153,8 @@ func (r *Set) evaluateEveryPod(selectors [][]snapshot.Selector) {
 	}
 }
 
-// judge returns what the policies come to for pods with the given labels. It
-// depends only on which policies select them, so it is judged once for each
-// such set.
+// evaluate returns what the policies do to pods with the given labels. The result
+// depends only on which policies select them, so it is cached by that.
 func (r *Set) evaluate(labels snapshot.Labels) *evaluation {
 	if r.pods.empty() {
 		return r.evaluateSelecting(nil)
@@ -172,8 +171,8 @@ func (r *Set) evaluate(labels snapshot.Labels) *evaluation {
 	return j
 }
 
-// judgeSome returns what those policies come to that select a pod and not always
-// do, with those that always do.
+// evaluateSelecting returns what some policies do together with those that select
+// every pod.
 func (r *Set) evaluateSelecting(some []int) *evaluation {
 	var which []byte
 	for _, i := range some {
@@ -189,7 +188,7 @@ func (r *Set) evaluateSelecting(some []int) *evaluation {
 	return j
 }
 
-// judgeThose returns what the policies of some places come to together.
+// evaluateAt returns what the policies at some places do together.
 func (r *Set) evaluateAt(which []int) *evaluation {
 	v := decide(r.policiesAt(which), r.direction)
 	j := &evaluation{effect: v.effect()}
@@ -198,7 +197,7 @@ func (r *Set) evaluateAt(which []int) *evaluation {
 	return j
 }
 
-// policiesAt returns the policies of some places.
+// policiesAt returns the policies at some places.
 func (r *Set) policiesAt(which []int) []*compiledPolicy {
 	policies := make([]*compiledPolicy, len(which))
 	for k, i := range which {
@@ -207,9 +206,9 @@ func (r *Set) policiesAt(which []int) []*compiledPolicy {
 	return policies
 }
 
-// AllowAll is a policy that opens what it selects.
+// AllowAll is a policy that opens the pods it selects.
 type AllowAll struct {
-	place  int // among the policies of the ruling
+	place  int // among the policies of the Set
 	Policy *snapshot.Policy
 	Scope  Scope
 	Alone  bool // without the help of others
@@ -219,9 +218,9 @@ type AllowAll struct {
 // those that open pods only together. Beyond it they are not named.
 const maxSearched = 4096
 
-// findOpeners finds which of some policies, which select a pod together, open it.
-// Where none of them opens it so far by itself, it is those without which it
-// would not be. Those that are known to open every pod are not named again.
+// findAllowAlls finds which of some policies, which select a pod together, open it.
+// If none opens it that far by itself, these are the ones without which it would
+// not be open. Policies known to open every pod are not named again.
 func (r *Set) findAllowAlls(j *evaluation, which []int) {
 	opens := j.byRule
 	alone := func(i int) Scope { return r.effects[i].byRule }
@@ -241,7 +240,7 @@ func (r *Set) findAllowAlls(j *evaluation, which []int) {
 			continue
 		}
 		without := decide(r.policiesAt(slices.Delete(slices.Clone(which), k, k+1)), r.direction)
-		// Without one that denies it would be open further.
+		// Without a policy that denies, it would be open further.
 		if left := without.effect().byRule; left != opens && Wider(left, opens) == opens {
 			j.allowAlls = append(j.allowAlls, AllowAll{i, r.policies[i].Policy, opens, false})
 		}

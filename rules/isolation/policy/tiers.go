@@ -6,26 +6,25 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// verdict is what policies make of the connections of a pod in one direction.
+// outcome is what policies do to the connections of a pod in one direction.
 type outcome struct {
 	allowed   connections // by a rule
 	denied    connections // by a rule, or at the end of a tier
 	byRule    connections // denied by a rule
 	undecided connections // by nothing, so allowed
-	// allows are the rules that let through some of a class, so far. What each of
-	// them does stays done, so they may make up the class together, whatever stands
-	// between them.
+	// allows are the rules so far that admit some of a class. What each admits stays
+	// admitted, so they may cover the class together, whatever comes between them.
 	allows [peerClasses][]*compiledRule
-	// loose counts the parts of a class that were not yet tried together.
+	// uncombined counts the parts of a class that were not yet combined.
 	uncombined [peerClasses]int
-	// deniedBlocks are the addresses that rules deny, so far.
+	// deniedCIDRs are the addresses that rules deny so far.
 	deniedCIDRs []snapshot.CIDR
 }
 
-// decide consults policies, which all select one pod, in their order: the rules
-// of a tier first, what the tier does at its end, then the next tier. Rules that
-// decide on only a part of a class of peers change nothing, but for the public
-// addresses that they deny.
+// decide consults policies that all select one pod, in order: the rules of a tier,
+// then what the tier does at its end, then the next tier. Rules that decide on only
+// a part of a class of peers change nothing, except for the public addresses that
+// they deny.
 func decide(policies []*compiledPolicy, d snapshot.Direction) outcome {
 	var v outcome
 	for c := range v.undecided {
@@ -42,7 +41,7 @@ func decide(policies []*compiledPolicy, d snapshot.Direction) outcome {
 	return v
 }
 
-// move takes what is matched out of what is undecided and adds it to a reach.
+// move moves what is matched from the undecided connections to others.
 func (v *outcome) move(matched, to *connections) {
 	for c := range v.undecided {
 		for i := range v.undecided[c] {
@@ -56,16 +55,16 @@ func (v *outcome) move(matched, to *connections) {
 	}
 }
 
-// effect is what a verdict comes to.
+// effect summarizes an outcome.
 type effect struct {
-	// open is how far the pod is open, be it by a rule or for want of one.
+	// open is how far the pod is open, by a rule or for lack of one.
 	open Scope
 	// byRule is how far rules open it.
 	byRule Scope
-	// denies says of which class anything is denied as a whole.
+	// denies says which classes are denied as a whole.
 	denies [peerClasses]bool
-	// guarded says that a policy that denies anything selects the pod, if only
-	// for others to open it again.
+	// guarded is true if a policy that denies anything selects the pod, even if
+	// others open it again.
 	guarded bool
 }
 
@@ -77,7 +76,7 @@ func (v *outcome) effect() effect {
 	var e effect
 	for c := range rules {
 		for i := range rules[c] {
-			// An allow-all beside rules that deny a few ports is one still.
+			// An allow-all beside rules that deny a few ports is still one.
 			if whole := rules[c][i].plus(v.byRule[c][i]); whole.all() && v.byRule[c][i].few() {
 				rules[c][i], all[c][i] = whole, whole
 			}
@@ -85,22 +84,22 @@ func (v *outcome) effect() effect {
 		if v.leaves(peerClass(c)) {
 			all[c] = everyPort()
 		}
-		// Hardly any cluster lets SCTP pass, and hardly any policy names it.
+		// SCTP is left out: few clusters use it, and few policies name it.
 		e.denies[c] = v.denied[c][0].all() && v.denied[c][1].all()
 	}
 	e.open, e.byRule = all.scope(), rules.scope()
 	return e
 }
 
-// leaves reports whether a class is open for want of a decision. Rules that
-// decide on some ports leave it open on all those that nobody thought of; a few
-// that are left are no more than a few that are allowed.
+// leaves reports whether a class is open for lack of a decision: rules that decide
+// on some ports leave it open on all others. A few undecided ports are ignored, as
+// a few allowed ones are.
 func (v *outcome) leaves(c peerClass) bool {
 	return !v.undecided[c][0].few() || !v.undecided[c][1].few()
 }
 
 // reason returns why a pod is open, or the empty string. untouched is the reason
-// for a pod on which nothing decides.
+// for a pod about which nothing decides.
 func (e effect) reason(untouched string) string {
 	switch {
 	case e.open == "":
@@ -114,21 +113,21 @@ func (e effect) reason(untouched string) string {
 	case e.guarded && e.byRule != "":
 		return ReasonFor(e.byRule)
 	case e.guarded:
-		// What denies the pod is never reached: others pass by it.
+		// The rules that deny the pod are never reached.
 		return ReasonFor(e.open)
 	}
 	return untouched
 }
 
-// maxTogether bounds how many rules are tried for whether they make up a class
-// together, whatever stands between them.
+// maxTogether bounds how many rules are combined to see whether they cover a class
+// together.
 const maxTogether = 64
 
-// tierVerdict is a verdict while one tier is consulted.
+// tierOutcome is the outcome while one tier is consulted.
 type tierOutcome struct {
 	*outcome
-	batch  []*compiledRule              // rules of one action in a row, which commute and are judged together
-	passes [peerClasses][]*compiledRule // rules of the tier that pass some of a class to the next one, so far
+	batch  []*compiledRule              // consecutive rules of one action, which commute and are evaluated together
+	passes [peerClasses][]*compiledRule // rules of the tier so far that pass some of a class to the next one
 	passed connections
 }
 
@@ -152,7 +151,7 @@ func (v *outcome) tier(policies []*compiledPolicy, d snapshot.Direction) {
 	v.undecided = v.undecided.plus(&t.passed)
 }
 
-// take consults rules.
+// add consults rules.
 func (t *tierOutcome) add(rules []*compiledRule) {
 	for i := range rules {
 		if len(t.batch) > 0 && t.batch[0].Action != rules[i].Action {
@@ -162,7 +161,7 @@ func (t *tierOutcome) add(rules []*compiledRule) {
 	}
 }
 
-// flush judges the rules of the batch.
+// evaluateBatch evaluates the rules of the batch.
 func (t *tierOutcome) evaluateBatch() {
 	batch := t.batch
 	t.batch = nil
@@ -183,7 +182,7 @@ func (t *tierOutcome) evaluateBatch() {
 		matched := connectionsOf(batch, nil)
 		t.combineParts(&matched)
 		for _, r := range batch {
-			// What denies all of the world leaves nothing to be passed over later.
+			// A rule that denies the whole internet leaves no addresses to exclude later.
 			if !r.Narrow && !r.whole[internet] && r.Ports.All && !none(t.undecided[internet]) {
 				t.deniedCIDRs = append(t.deniedCIDRs, r.Peers.CIDRs...)
 			}
@@ -193,8 +192,8 @@ func (t *tierOutcome) evaluateBatch() {
 	}
 }
 
-// remember adds rules that decide on some of a class, each on the ports on which
-// that is not decided before it.
+// remember adds rules that decide on some of a class, each on the ports that are
+// still undecided.
 func (t *tierOutcome) remember(list *[peerClasses][]*compiledRule, batch []*compiledRule) {
 	for c := range list {
 		if none(t.undecided[c]) {
@@ -212,13 +211,12 @@ func (t *tierOutcome) remember(list *[peerClasses][]*compiledRule, batch []*comp
 	}
 }
 
-// assemble puts the parts of classes together before the rest of them is decided
-// on. What is let through and what is passed to the next tier leaves no rest where
-// it makes up a class.
+// combineParts combines the parts of classes before the rest is decided. If what is
+// admitted or passed to the next tier covers a class, no rest remains.
 func (t *tierOutcome) combineParts(rest *connections) {
 	var allowed, passed connections
 	for c := range rest {
-		// The rules of a single batch were judged together when they were met.
+		// The rules of a single batch were already evaluated together.
 		n := len(t.allows[c]) + len(t.passes[c])
 		if none(rest[c]) || none(t.undecided[c]) || t.uncombined[c] < 2 || n > maxTogether {
 			continue
