@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"time"
+
+	"pgregory.net/rapid"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,12 +20,22 @@ import (
 
 // packetDraw draws small clusters in which policies, labels and peers often meet.
 type packetDraw struct {
-	*rand.Rand
+	source
 	cluster packetCluster
 }
 
-func drawPacketCluster(seed uint64) packetCluster {
-	d := &packetDraw{Rand: rand.New(rand.NewPCG(seed, 4))}
+// source yields numbers from 0 up to n-1: of a seed, or of rapid, which finds the
+// smallest cluster that fails.
+type source interface{ IntN(n int) int }
+
+type rapidSource struct{ t *rapid.T }
+
+func (s rapidSource) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(s.t, "") }
+
+func seeded(seed uint64) source { return rand.New(rand.NewPCG(seed, 4)) }
+
+func drawPacketCluster(from source) packetCluster {
+	d := &packetDraw{source: from}
 	for i, name := range packetNamespaces()[:2+d.IntN(3)] {
 		// Manifests may leave a Namespace to somebody else.
 		if i == 0 || !d.in(12) {
@@ -230,8 +243,8 @@ func (d *packetDraw) selector(keys []packetKey) *metav1.LabelSelector {
 		r := metav1.LabelSelectorRequirement{Key: key.name, Operator: oneOf(d, metav1.LabelSelectorOpIn,
 			metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist)}
 		if r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpNotIn {
-			d.Shuffle(len(key.values), func(i, j int) { key.values[i], key.values[j] = key.values[j], key.values[i] })
-			r.Values = key.values[:1+d.IntN(len(key.values))]
+			first := d.IntN(len(key.values))
+			r.Values = slices.Concat(key.values[first:], key.values[:first])[:1+d.IntN(len(key.values))]
 		}
 		s.MatchExpressions = append(s.MatchExpressions, r)
 	}
@@ -351,8 +364,8 @@ func (d *packetDraw) port() networkingv1.NetworkPolicyPort {
 	case 5:
 		number(oneOf[int32](d, 2, 1024, 32768, 32769), 65535)
 	case 6:
-		first := 1 + d.Int32N(65535)
-		number(first, first+d.Int32N(65536-first))
+		first := 1 + d.IntN(65535)
+		number(int32(first), int32(first+d.IntN(65536-first)))
 	case 7:
 		name := intstr.FromString(oneOf(d, "http", "metrics"))
 		p.Port = &name
