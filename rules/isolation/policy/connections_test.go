@@ -112,16 +112,16 @@ func TestReachOf(t *testing.T) {
 		{"the world and everybody by TCP", rules{{blocks("0.0.0.0/0"), all}, {everyone(), tcp}}, ScopeWorld},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var batch []*weighedRule
+			var batch []*compiledRule
 			for _, r := range c.rules {
-				batch = append(batch, weighRule(&snapshot.Rule{Peers: r.from, Ports: r.on}, ""))
+				batch = append(batch, compileRule(&snapshot.Rule{Peers: r.from, Ports: r.on}, ""))
 			}
-			r := reachOf(batch, nil)
+			r := connectionsOf(batch, nil)
 			if got := r.scope(); got != c.want {
 				t.Errorf("reachOf = %q, want %q", got, c.want)
 			}
 			slices.Reverse(batch)
-			r = reachOf(batch, nil)
+			r = connectionsOf(batch, nil)
 			if got := r.scope(); got != c.want {
 				t.Errorf("reachOf with the rules reversed = %q, want %q", got, c.want)
 			}
@@ -146,12 +146,12 @@ func TestReachOfNeverShrinksToNothing(t *testing.T) {
 		{Named: 1},
 	}
 	for range 5000 {
-		var batch []*weighedRule
+		var batch []*compiledRule
 		before := Scope("")
 		for range 6 {
 			rule := snapshot.Rule{Peers: peers[random.IntN(len(peers))], Ports: of[random.IntN(len(of))]}
-			batch = append(batch, weighRule(&rule, ""))
-			r := reachOf(batch, nil)
+			batch = append(batch, compileRule(&rule, ""))
+			r := connectionsOf(batch, nil)
 			after := r.scope()
 			if before != "" && after == "" || before == ScopeAll && after != ScopeAll {
 				t.Fatalf("one rule more takes %q to %q: %+v", before, after, batch)

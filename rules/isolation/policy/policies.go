@@ -18,12 +18,12 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// selectorIndex finds the items whose selector matches some labels, without
-// trying all of them.
+// selectorIndex finds the items whose selector matches some labels without trying
+// all of them.
 type selectorIndex[T any] struct {
-	byLabel map[string][]selected[T] // by key and value of one label that is required
-	byKey   map[string][]selected[T] // by the key of one that must be there with one of many values
-	rest    []selected[T]            // those that require none
+	byLabel map[string][]selected[T] // by key and value of one required label
+	byKey   map[string][]selected[T] // by the key of one label that must be present
+	rest    []selected[T]            // those that require no label
 }
 
 type selected[T any] struct {
@@ -73,19 +73,19 @@ func (x *selectorIndex[T]) each(labels snapshot.Labels, found func(T)) {
 
 // part is one part of the subject of a policy.
 type part struct {
-	place  int // among all parts, in the order in which their policies are consulted
-	policy *weighedPolicy
+	place  int // its position among all parts, in order of the policies
+	policy *compiledPolicy
 	pods   snapshot.Selector
 }
 
-// Policies are the policies of a cluster, found by the namespace whose pods they
+// Policies are the policies of a cluster, indexed by the namespaces whose pods they
 // may select.
 type Policies struct {
 	own        map[string][]part // by namespace
-	everywhere []part            // of those for every namespace
+	everywhere []part            // of policies for every namespace
 	clusters   selectorIndex[part]
-	// sets are those for namespaces without policies of their own, by the parts
-	// that are about them but not about every namespace.
+	// sets caches the Sets of namespaces without policies of their own, by the parts
+	// that apply to them but not to every namespace.
 	sets map[string][2]*Set
 }
 
@@ -94,7 +94,7 @@ func Compile(v *snapshot.View) *Policies {
 	x := &Policies{own: map[string][]part{}, sets: map[string][2]*Set{}}
 	places := 0
 	for i, policy := range slices.SortedFunc(v.Policies(), comparePolicies) {
-		p := weighPolicy(policy, i)
+		p := compilePolicy(policy, i)
 		if p.Invalid != "" && p.Namespace != "" && len(p.Subject) == 0 {
 			x.own[p.Namespace] = append(x.own[p.Namespace], part{places, p, nil})
 			places++
@@ -119,8 +119,8 @@ func Compile(v *snapshot.View) *Policies {
 // Namespaces yields the namespaces that have policies of their own.
 func (x *Policies) Namespaces() iter.Seq[string] { return maps.Keys(x.own) }
 
-// For returns the set of a namespace with these labels, by direction. Namespaces with the same
-// policies share them.
+// For returns the Set of a namespace with these labels, by direction. Namespaces
+// with the same policies share it.
 func (x *Policies) For(namespace string, labels snapshot.Labels) [2]*Set {
 	var some []part
 	x.clusters.each(labels.With(snapshot.NamespaceNameLabel, namespace), func(p part) { some = append(some, p) })
@@ -146,15 +146,15 @@ func (x *Policies) For(namespace string, labels snapshot.Labels) [2]*Set {
 	return made
 }
 
-// comparePolicies orders policies as they are consulted.
+// comparePolicies orders policies as engines consult them.
 func comparePolicies(a, b *snapshot.Policy) int {
 	return cmp.Or(cmp.Compare(a.Tier, b.Tier), strings.Compare(tierName(a), tierName(b)), cmp.Compare(a.Order, b.Order),
 		strings.Compare(a.Name, b.Name), a.Ref().Compare(b.Ref()), cmp.Compare(a.Part, b.Part))
 }
 
-// tierName returns what tiers of equal order are sorted by. The tier of Kubernetes'
-// own policies has a name among those that have objects.
+// tierName returns the key that sorts tiers of equal order. Kubernetes' own
+// policies are in the tier that Calico calls default.
 func tierName(p *snapshot.Policy) string { return cmp.Or(p.TierName, "default") }
 
 // sameTier reports whether two policies are in one tier.
-func sameTier(a, b *weighedPolicy) bool { return a.Tier == b.Tier && a.TierName == b.TierName }
+func sameTier(a, b *compiledPolicy) bool { return a.Tier == b.Tier && a.TierName == b.TierName }

@@ -9,14 +9,13 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// worldShare is the part of the public addresses of a family that must be
-// admitted for the world to be called admitted. A few exceptions, such as a
+// internetShare is the part of the public addresses of a family that must be
+// admitted for the internet to count as admitted. A few exceptions, such as a
 // cloud's metadata address or the private ranges, close nothing; half of the
-// internet is not the world.
-const worldShare = 15.0 / 16
+// internet is not the internet.
+const internetShare = 15.0 / 16
 
-// special are the IPv4 ranges that are no part of the public internet
-// (RFC 6890).
+// special are the IPv4 ranges that are not part of the public internet (RFC 6890).
 func special() []netip.Prefix {
 	return prefixes("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
 		"172.16.0.0/12", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/3")
@@ -30,9 +29,9 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// coversWorld reports whether the peers hold the public addresses of IPv4 or of
-// IPv6, but for those in except.
-func coversWorld(peers *snapshot.Peers, except []snapshot.CIDR) bool {
+// coversInternet reports whether the peers include the public addresses of IPv4 or
+// of IPv6 except those in except.
+func coversInternet(peers *snapshot.Peers, except []snapshot.CIDR) bool {
 	blocks := peers.CIDRs
 	if peers.Everyone || peers.Internet {
 		if len(except) == 0 {
@@ -44,32 +43,31 @@ func coversWorld(peers *snapshot.Peers, except []snapshot.CIDR) bool {
 		return false
 	}
 	left := func(of snapshot.CIDR) float64 { return share(blocks, of) - share(except, of) }
-	return left(world4()) >= worldShare || left(world6()) >= worldShare
+	return left(internet4()) >= internetShare || left(internet6()) >= internetShare
 }
 
-// coversEverything reports whether the blocks hold the addresses of pods, of IPv4 or
-// of IPv6: all of the private ones, since pods have theirs from there, and as much
-// of the public ones as the world has.
+// coversEverything reports whether the blocks include all addresses of one family
+// that pods can have: all private ones, and internetShare of the public ones.
 func coversEverything(blocks []snapshot.CIDR) bool {
 	all := func(list ...string) bool {
 		return !slices.ContainsFunc(prefixes(list...), func(p netip.Prefix) bool {
 			return share(blocks, snapshot.CIDR{Prefix: p}) < 1
 		})
 	}
-	return all("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10") && share(blocks, world4()) >= worldShare ||
-		all("fc00::/7") && share(blocks, world6()) >= worldShare
+	return all("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10") && share(blocks, internet4()) >= internetShare ||
+		all("fc00::/7") && share(blocks, internet6()) >= internetShare
 }
 
-// world4 and world6 are the public addresses.
-func world4() snapshot.CIDR { return snapshot.CIDR{Prefix: prefix4(), Except: special()} }
+// internet4 and internet6 are the public addresses.
+func internet4() snapshot.CIDR { return snapshot.CIDR{Prefix: prefix4(), Except: special()} }
 
-func world6() snapshot.CIDR { return snapshot.CIDR{Prefix: netip.MustParsePrefix("2000::/3")} }
+func internet6() snapshot.CIDR { return snapshot.CIDR{Prefix: netip.MustParsePrefix("2000::/3")} }
 
 func prefix4() netip.Prefix { return netip.MustParsePrefix("0.0.0.0/0") }
 
 func prefix6() netip.Prefix { return netip.MustParsePrefix("::/0") }
 
-// share returns how much of a block the blocks hold.
+// share returns the share of a block that the blocks cover.
 func share(blocks []snapshot.CIDR, whole snapshot.CIDR) float64 {
 	target := spans(whole)
 	var held []interval
@@ -81,11 +79,11 @@ func share(blocks []snapshot.CIDR, whole snapshot.CIDR) float64 {
 	return size(intersection(union(held), target)) / size(target)
 }
 
-// interval is an inclusive range of addresses by their first 64 bits. Ranges
-// narrower than that, of IPv6 only, count as nothing.
+// interval is an inclusive range of addresses by their first 64 bits. Narrower ranges, which
+// exist in IPv6 only, are ignored.
 type interval struct{ first, last uint64 }
 
-// spans returns what a block holds: its prefix less its exceptions.
+// spans returns the addresses of a block: its prefix without its exceptions.
 func spans(b snapshot.CIDR) []interval {
 	first, last, ok := bounds(b.Prefix)
 	if !ok {
@@ -136,7 +134,7 @@ func bounds(p netip.Prefix) (first, last uint64, ok bool) {
 	return first, first | ^uint64(0)>>bits, true
 }
 
-// union returns the intervals sorted, with those that touch made one.
+// union returns the intervals sorted, with adjacent ones merged.
 func union(list []interval) []interval {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b interval) int { return cmp.Compare(a.first, b.first) })
@@ -151,7 +149,7 @@ func union(list []interval) []interval {
 	return out
 }
 
-// intersection returns what two sorted lists of separate intervals share.
+// intersection returns what two sorted lists of disjoint intervals share.
 func intersection(a, b []interval) []interval {
 	var out []interval
 	for _, x := range a {

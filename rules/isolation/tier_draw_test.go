@@ -2,8 +2,9 @@ package isolation_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -18,8 +19,8 @@ type tierCluster struct {
 // tierNamespace is the namespace of the pods, and of the policies that have one.
 const tierNamespace = "team-a"
 
-func drawTierCluster(seed uint64) (c tierCluster) {
-	d := &packetDraw{Rand: rand.New(rand.NewPCG(seed, 5))}
+func drawTierCluster(from source) (c tierCluster) {
+	d := &packetDraw{source: from}
 	for range d.IntN(4) {
 		labels := map[string]string{}
 		if d.in(2) {
@@ -111,4 +112,18 @@ func (d *packetDraw) tierPorts() snapshot.Ports {
 		out.Ranges = append(out.Ranges, snapshot.PortRange{Protocol: protocol, First: span[0], Last: span[1]})
 	}
 	return out
+}
+
+// String returns the policies as they are consulted.
+func (c tierCluster) String() string {
+	lines := []string{fmt.Sprintf("pods %v", c.Pods)}
+	for _, p := range c.inOrder() {
+		lines = append(lines, fmt.Sprintf("%s %q tier %g order %g subject %+v isolates %v", p.Name, p.Namespace, p.Tier, p.Order, p.Subject, p.Isolates))
+		for _, d := range snapshot.Directions() {
+			for _, r := range slices.Concat(p.Denies[d], p.Rules[d]) {
+				lines = append(lines, fmt.Sprintf("  %s %s %+v on %+v narrow %v", d, []string{"allow", "deny", "pass"}[r.Action], r.Peers, r.Ports, r.Narrow))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
 }

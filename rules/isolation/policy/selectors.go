@@ -8,13 +8,12 @@ import (
 )
 
 // coverageBudget bounds the search of coversAll. Selectors met in practice need
-// a handful of steps; beyond the bound the answer is no, which at worst calls a
-// complete set of policies incomplete.
+// a handful of steps; beyond the bound the answer is no, which at worst reports a
+// complete set of policies as incomplete.
 const coverageBudget = 4096
 
 // coversAll reports whether every possible set of labels is matched by at least
-// one of the selectors: whether together they leave no pod out. always are keys
-// that every object in question carries.
+// one of the selectors. always are keys that every object in question has.
 //
 // It looks for a set of labels that all selectors miss: a choice of one
 // requirement to break in each selector such that the choices agree on every
@@ -25,7 +24,7 @@ func coversAll(selectors []snapshot.Selector, always ...string) bool {
 			return true
 		}
 	}
-	if missed := missPlainest(selectors, always...); missed[0] || missed[1] {
+	if missed := missPlainLabels(selectors, always...); missed[0] || missed[1] {
 		return false
 	}
 	// The shortest selectors leave the least choice, so they come first.
@@ -38,43 +37,42 @@ func coversAll(selectors []snapshot.Selector, always ...string) bool {
 	return !search.gap(0) && search.budget > 0
 }
 
-// unspoken stands for a value that no selector speaks of.
-const unspoken = "\x00"
+// unmentioned stands for a value that no selector mentions.
+const unmentioned = "\x00"
 
 // missPlainest reports whether all selectors miss the plainest sets of labels: none
 // but those that are always there, and every label with a value of its own.
 // Thousands of selectors that each ask for something else do, and no search is
 // needed to see it.
-func missPlainest(selectors []snapshot.Selector, always ...string) (missed [2]bool) {
+func missPlainLabels(selectors []snapshot.Selector, always ...string) (missed [2]bool) {
 	for i, present := range []bool{false, true} {
 		fails := func(r snapshot.Requirement) bool {
-			return !r.Holds(unspoken, present || slices.Contains(always, r.Key))
+			return !r.Holds(unmentioned, present || slices.Contains(always, r.Key))
 		}
 		missed[i] = !slices.ContainsFunc(selectors, func(s snapshot.Selector) bool { return !slices.ContainsFunc(s, fails) })
 	}
 	return missed
 }
 
-// domain is what one label may still be.
+// domain is the values that one label may still have.
 type domain struct {
 	absent  bool     // it must be absent
 	present bool     // it must be present
 	only    []string // if not nil: present with one of these
-	// holds are positive requirements that it meets, and fails are those that it
-	// does not meet, be it for want of the label.
+	// holds are the positive requirements it meets, and fails those it does not
+	// meet, perhaps because the label is absent.
 	holds, fails []snapshot.Requirement
 }
 
 type gapSearch struct {
 	selectors []snapshot.Selector
-	// keys are those on the one path that is tried. What a domain lists it shares
-	// with those before it.
+	// keys are the domains on the current path. Domains share their lists.
 	keys   map[string]domain
 	budget int
 }
 
-// gap reports whether some labels are missed by all selectors from the i-th on,
-// within what the keys may still be.
+// gap reports whether some labels within the current domains are missed by all
+// selectors from the i-th on.
 func (g *gapSearch) gap(i int) bool {
 	if i == len(g.selectors) {
 		return true
@@ -98,7 +96,7 @@ func (g *gapSearch) gap(i int) bool {
 }
 
 // breaking narrows the domain so that the requirement does not hold, and reports
-// whether anything may be left of it.
+// whether it may still have a value.
 func (d domain) breaking(r snapshot.Requirement) (domain, bool) {
 	switch {
 	case r.Op == snapshot.Exists:
@@ -121,8 +119,7 @@ func (d domain) breaking(r snapshot.Requirement) (domain, bool) {
 	return d, d.possible()
 }
 
-// without returns the values but for some: nil only where there were none at
-// first.
+// without returns the values without some of them. It returns nil only for nil.
 func without(values []string, some func(string) bool) []string {
 	if !slices.ContainsFunc(values, some) {
 		return values
@@ -130,9 +127,9 @@ func without(values []string, some func(string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(values), some)
 }
 
-// possible reports whether the label can be anything at all. It says no only
-// where that is certain: else a gap would be overlooked, and what leaves pods
-// out be taken for complete.
+// possible reports whether the label can have a value or be absent. It returns
+// false only when that is certain; otherwise a gap would be missed, and policies
+// that leave pods out would count as complete.
 func (d domain) possible() bool {
 	switch {
 	case d.absent:
@@ -142,8 +139,8 @@ func (d domain) possible() bool {
 	case !d.present:
 		return true
 	}
-	// There are more values than anybody could list, so only requirements that
-	// exclude each other leave none.
+	// Values can't be exhausted by listing them, so only requirements that exclude
+	// each other leave none.
 	return !slices.ContainsFunc(d.fails, func(fails snapshot.Requirement) bool {
 		return slices.ContainsFunc(d.holds, func(holds snapshot.Requirement) bool { return implies(holds, fails) })
 	})
@@ -156,8 +153,8 @@ func (d domain) admits(value string) bool {
 		!slices.ContainsFunc(d.holds, func(r snapshot.Requirement) bool { return !holds(r) })
 }
 
-// implies reports whether every value that meets one requirement on a part of
-// the value certainly meets the other, too.
+// implies reports whether every value that meets a certainly meets b, where both
+// are requirements on a part of the value.
 func implies(a, b snapshot.Requirement) bool {
 	if len(a.Values) != 1 || len(b.Values) != 1 {
 		return false

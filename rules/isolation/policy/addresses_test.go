@@ -42,7 +42,7 @@ func TestCoversWorld(t *testing.T) {
 		{"single IPv6 addresses", []snapshot.CIDR{block("2001:db8::1/128")}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := coversWorld(&snapshot.Peers{CIDRs: c.blocks}, nil); got != c.want {
+			if got := coversInternet(&snapshot.Peers{CIDRs: c.blocks}, nil); got != c.want {
 				t.Errorf("coversWorld = %v, want %v", got, c.want)
 			}
 		})
@@ -133,11 +133,11 @@ func TestCoversWorldAgreesWithSampling(t *testing.T) {
 				held++
 			}
 		}
-		got, seen := coversWorld(&snapshot.Peers{CIDRs: blocks}, nil), float64(held)/float64(len(sample))
-		if math.Abs(seen-worldShare) < 0.02 {
+		got, seen := coversInternet(&snapshot.Peers{CIDRs: blocks}, nil), float64(held)/float64(len(sample))
+		if math.Abs(seen-internetShare) < 0.02 {
 			continue
 		}
-		if want := seen > worldShare; got != want {
+		if want := seen > internetShare; got != want {
 			t.Fatalf("coversWorld(%v) = %v, but %.3f of the sample is held", blocks, got, seen)
 		} else if want {
 			yes++
