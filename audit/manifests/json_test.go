@@ -46,7 +46,7 @@ func TestReadJSON(t *testing.T) {
 			in:      a + "\n[1]\n\"kind\"\n7\n" + b,
 			objects: both,
 			problems: []string{
-				"document 2: decode object: it is no mapping", "document 3: decode object: it is no mapping", "document 4: decode object: it is no mapping",
+				"document 2: decode object: it is not a mapping", "document 3: decode object: it is not a mapping", "document 4: decode object: it is not a mapping",
 			},
 		},
 	} {

@@ -28,7 +28,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // A document over the limit is not held in memory, and the others are read.
 func TestReadDocumentOverTheLimit(t *testing.T) {
-	const limit = 64 << 20
+	const limit = 8 << 20
 	for _, c := range []struct {
 		name string
 		text string
@@ -43,7 +43,7 @@ func TestReadDocumentOverTheLimit(t *testing.T) {
 			)))
 			want := reading{
 				objects:  []string{"Namespace a", "Namespace b"},
-				problems: []string{"standard input document 2: it has 66 MiB, more than 64 MiB"},
+				problems: []string{"standard input document 2: it is larger than 8 MiB: use JSON (kubectl get -o json) or several YAML documents"},
 			}
 			if diff := cmp.Diff(want, got, cmp.AllowUnexported(reading{})); diff != "" {
 				t.Errorf("read (-want +got):\n%s", diff)

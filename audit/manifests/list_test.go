@@ -78,11 +78,11 @@ metadata:
 			name:     "an item that is no mapping is a problem, and the others are read",
 			in:       "apiVersion: v1\nkind: NamespaceList\nitems: [null, 7, {metadata: {name: a}}]\n",
 			objects:  []string{"Namespace a"},
-			problems: []string{"document 1 item 1: decode object: it is no mapping", "document 1 item 2: decode object: it is no mapping"},
+			problems: []string{"document 1 item 1: decode object: it is not a mapping", "document 1 item 2: decode object: it is not a mapping"},
 		}, {
 			name:     "items that are no list are a problem",
 			in:       "apiVersion: v1\nkind: List\nitems: {a: 1}\n",
-			problems: []string{"document 1: decode List: json: cannot unmarshal object into Go value of type []json.RawMessage"},
+			problems: []string{"document 1: decode List: items is not a list"},
 		}, {
 			name:   "a kind that is only called a list is passed over like others",
 			in:     "apiVersion: example.com/v1\nkind: AllowList\nspec: {}\n",

@@ -43,7 +43,7 @@ func TestReadObjects(t *testing.T) {
 		}, {
 			name:     "a text is a problem",
 			in:       "hello\n---\n- a\n- b\n---\n7\n",
-			problems: []string{"document 1: decode object: it is no mapping", "document 2: decode object: it is no mapping", "document 3: decode object: it is no mapping"},
+			problems: []string{"document 1: decode object: it is not a mapping", "document 2: decode object: it is not a mapping", "document 3: decode object: it is not a mapping"},
 		}, {
 			name:     "an object without a name is a problem",
 			in:       "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: nightly-}\n",
@@ -51,7 +51,7 @@ func TestReadObjects(t *testing.T) {
 		}, {
 			name:     "a kind of a wrong type is a problem",
 			in:       "apiVersion: v1\nkind: 7\n",
-			problems: []string{"document 1: decode object: json: cannot unmarshal number into Go struct field typeMeta.kind of type string"},
+			problems: []string{"document 1: decode object: kind: json: cannot unmarshal number into Go value of type string"},
 		}, {
 			name:     "an apiVersion that is none is a problem",
 			in:       "apiVersion: a/b/c\nkind: Namespace\n",

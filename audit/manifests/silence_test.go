@@ -17,11 +17,11 @@ func TestNothingIsPassedOverInSilence(t *testing.T) {
 	}{
 		{"an alias behind the items stands for what the last of them names so", "x: &k Menu\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Namespace\n  metadata: {name: a, labels: {x: &k List}}\nkind: *k\n", "", 1},
 		{"a directive among the items is no end", twice + a + "%YAML 1.1\n" + b, "parse YAML", 0},
-		{"nor is one behind an object", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n%TAG ! x\n]]]]", "no line of --- between", 0},
+		{"nor is one behind an object", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n%TAG ! x\n]]]]", "without a line of --- between", 0},
 		{"of two lists that were joined without a line between both are there", twice + a + twice + b, `key "apiVersion" already set`, 0},
 		{"so are items that are given twice", twice + a + "items:\n" + b, `key "items" already set`, 0},
 		{"and fields of an object", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\nkind: Pod\n", `key "kind" already set`, 0},
-		{"and items in JSON", `{"apiVersion":"v1","kind":"List","items":[` + item + `],"items":[]}`, `more than one "items"`, 0},
+		{"and items in JSON", `{"apiVersion":"v1","kind":"List","items":[` + item + `],"items":[]}`, `duplicate field "items"`, 0},
 		{"a list without items is no empty one", "apiVersion: v1\nkind: List\n", "it has no items", 0},
 		{"nor is one whose items are called otherwise", "apiVersion: v1\nkind: List\nItems:\n" + a, "it has no items", 0},
 		{"an empty list is one", `{"apiVersion":"v1","kind":"List","items":[]}`, "", 0},
