@@ -64,14 +64,6 @@ func (r *reader) readJSON(ctx context.Context, name string, in io.Reader) {
 	}
 }
 
-// eachValue is called with the text of a value, which is valid until it returns.
-type eachValue func(text []byte)
-
-func (f eachValue) UnmarshalJSON(text []byte) error {
-	f(text)
-	return nil
-}
-
 // limitedReader reads up to an offset that can be moved on.
 type limitedReader struct {
 	in      io.Reader

@@ -215,3 +215,11 @@ func completed(namespace, name string, namespaced bool) (types.NamespacedName, e
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
+
+// eachValue is called with the text of a value, which is valid until it returns.
+type eachValue func(text []byte)
+
+func (f eachValue) UnmarshalJSON(text []byte) error {
+	f(text)
+	return nil
+}

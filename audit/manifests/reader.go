@@ -1,19 +1,14 @@
 package manifests
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -66,17 +61,6 @@ func (r *reader) listed() []audit.Problem {
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// read reads the documents of one stream, be it YAML or JSON.
-func (r *reader) read(ctx context.Context, name string, in io.Reader) {
-	// A shell of Windows writes what kubectl prints in UTF-16.
-	buffered := bufio.NewReader(transform.NewReader(in, unicode.BOMOverride(transform.Nop)))
-	if startsJSON(buffered) {
-		r.readJSON(ctx, name, buffered)
-		return
-	}
-	r.readYAML(ctx, name, buffered)
-}
 
 // identity tells one object from another.
 type identity struct {
