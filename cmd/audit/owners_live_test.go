@@ -42,7 +42,7 @@ func TestOwnersOfACluster(t *testing.T) {
 	}
 	want := []report.NamespaceOwner{{
 		Namespace: "shop", Owner: "team-a", By: "annotation owner of the Namespace",
-		Channel: "team-shop", Allowed: true, Told: report.Told{From: "annotation", Channel: "team-shop"},
+		Channel: "team-shop", Allowed: true, Destination: report.Destination{From: "annotation", Channel: "team-shop"},
 	}}
 	if diff := cmp.Diff(want, list.Namespaces); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)

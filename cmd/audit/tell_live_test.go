@@ -131,7 +131,7 @@ func TestRefusedChannelGoesToThePlatform(t *testing.T) {
 		t.Errorf("digests by channel: %v", n)
 	}
 	for _, f := range stored(t, w.c, "--owner", "catalog") {
-		for _, told := range f.Told {
+		for _, told := range f.Notifications {
 			refused := told.Owner == "catalog"
 			if told.Last != "opened" || refused != (told.Error != "") || refused != (told.Channel == platform && told.Owner != "platform") {
 				t.Errorf("%s: %+v", f.ID, told)
