@@ -41,7 +41,7 @@ func TestOwnersOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []report.NamespaceOwner{{
-		Namespace: "shop", Owner: "team-a", By: "annotation owner of the Namespace",
+		Namespace: "shop", Owner: "team-a", DecidedBy: "annotation owner of the Namespace",
 		Channel: "team-shop", Allowed: true, Destination: report.Destination{From: "annotation", Channel: "team-shop"},
 	}}
 	if diff := cmp.Diff(want, list.Namespaces); diff != "" {
