@@ -19,7 +19,7 @@ const modulePath = "github.com/eventuallytrue/audit"
 var arrows = map[string][]string{
 	"rules/snapshot":         {},
 	"rules":                  {"rules/snapshot"},
-	"rules/admission":        {"rules", "rules/snapshot"},
+	"rules/admission":        {"rules/snapshot"},
 	"rules/workloads":        {"rules/snapshot"},
 	"rules/hosts":            ruleArrows,
 	"rules/isolation":        append(ruleArrows, "rules/isolation/policy"),
