@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -181,41 +181,30 @@ func (w *world) createIngresses(t *testing.T, each int) {
 			wanted = append(wanted, ingress(name, i))
 		}
 	}
-	queue, failed := make(chan *networkingv1.Ingress), make(chan error, len(wanted))
-	var workers sync.WaitGroup
-	for range 16 {
-		workers.Go(func() {
-			for i := range queue {
-				_, err := client.NetworkingV1().Ingresses(i.Namespace).Create(t.Context(), i, metav1.CreateOptions{})
-				if err != nil && !apierrors.IsAlreadyExists(err) {
-					failed <- err
-				}
+	var group errgroup.Group
+	group.SetLimit(16)
+	for _, i := range wanted {
+		group.Go(func() error {
+			_, err := client.NetworkingV1().Ingresses(i.Namespace).Create(t.Context(), i, metav1.CreateOptions{})
+			if apierrors.IsAlreadyExists(err) {
+				return nil
 			}
+			return err
 		})
 	}
-	for _, i := range wanted {
-		queue <- i
-	}
-	close(queue)
-	workers.Wait()
-	close(failed)
-	if err := <-failed; err != nil {
+	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func ingress(namespace string, i int) *networkingv1.Ingress {
-	host, class, path := fmt.Sprintf("%d.load.example.org", i), "nginx", networkingv1.PathTypePrefix
+	host := fmt.Sprintf("%d.load.example.org", i)
 	if i >= contests {
 		host = fmt.Sprintf("%d.%s.example.org", i, namespace)
 	}
-	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}}
-	rule := networkingv1.IngressRule{Host: host}
-	rule.HTTP = &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &path, Backend: backend}}}
-	return &networkingv1.Ingress{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("load-%d", i), Namespace: namespace},
-		Spec:       networkingv1.IngressSpec{IngressClassName: &class, Rules: []networkingv1.IngressRule{rule}},
-	}
+	object := kubetest.Ingress(fmt.Sprintf("load-%d", i), "nginx", host)
+	object.Namespace = namespace
+	return object
 }
 
 // memory returns the most memory that a pod's container took, and its limit, as the

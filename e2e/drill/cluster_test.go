@@ -11,9 +11,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -151,21 +149,11 @@ func typed(t *testing.T, c site, user string) kubernetes.Interface {
 	return client
 }
 
-// freeLease takes the lease from whoever has it, as if its time had run out, and
-// returns who that was.
+// freeLease clears the Lease, as if it had expired, and returns its former holder.
 func freeLease(t *testing.T, c site) string {
 	t.Helper()
-	leases := typed(t, c, kubetest.Admin).CoordinationV1().Leases(c.namespace)
-	lease, err := leases.Get(t.Context(), home, metav1.GetOptions{})
+	holder, err := c.FreeLease(t.Context(), c.namespace, home)
 	if err != nil {
-		t.Fatal(err)
-	}
-	holder := ""
-	if lease.Spec.HolderIdentity != nil {
-		holder = *lease.Spec.HolderIdentity
-	}
-	lease.Spec = coordinationv1.LeaseSpec{}
-	if _, err := leases.Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return holder
@@ -195,7 +183,7 @@ func lay(t *testing.T, c site, all claims) {
 			t.Fatal(err)
 		}
 		ingresses := client.NetworkingV1().Ingresses(team)
-		web := ingress(append([]string{team + ".example.com"}, names...))
+		web := kubetest.Ingress("web", "public", append([]string{team + ".example.com"}, names...)...)
 		if _, err = ingresses.Update(t.Context(), web, metav1.UpdateOptions{}); apierrors.IsNotFound(err) {
 			_, err = ingresses.Create(t.Context(), web, metav1.CreateOptions{})
 		}
@@ -203,23 +191,6 @@ func lay(t *testing.T, c site, all claims) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// ingress claims hosts, of which there must be one at least.
-func ingress(names []string) *networkingv1.Ingress {
-	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
-		Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80},
-	}}
-	prefix := networkingv1.PathTypePrefix
-	class := "public"
-	web := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	web.Spec.IngressClassName = &class
-	for _, name := range names {
-		web.Spec.Rules = append(web.Spec.Rules, networkingv1.IngressRule{Host: name, IngressRuleValue: networkingv1.IngressRuleValue{
-			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &prefix, Backend: backend}}},
-		}})
-	}
-	return web
 }
 
 func findingsOf(t *testing.T, c site) dynamic.ResourceInterface {

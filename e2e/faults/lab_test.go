@@ -79,21 +79,11 @@ func (l *lab) clear(t *testing.T) {
 	l.freeLease(t)
 }
 
-// freeLease takes the lease from whoever has it, as if its time had run out, and
-// returns who that was.
+// freeLease clears the Lease, as if it had expired, and returns its former holder.
 func (l *lab) freeLease(t *testing.T) string {
 	t.Helper()
-	leases := l.client.CoordinationV1().Leases(home)
-	lease, err := leases.Get(t.Context(), home, metav1.GetOptions{})
+	holder, err := l.cluster.FreeLease(t.Context(), home, home)
 	if err != nil {
-		t.Fatal(err)
-	}
-	holder := ""
-	if lease.Spec.HolderIdentity != nil {
-		holder = *lease.Spec.HolderIdentity
-	}
-	lease.Spec = coordinationv1.LeaseSpec{}
-	if _, err := leases.Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return holder

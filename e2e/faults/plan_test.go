@@ -164,7 +164,7 @@ func lay(t *testing.T, client kubernetes.Interface, old, now world) {
 				continue
 			}
 			ingresses := client.NetworkingV1().Ingresses(team(i))
-			web := ingress(host(h))
+			web := kubetest.Ingress(host(h), "public", host(h))
 			if now.Claims[i][h] {
 				_, err := ingresses.Create(t.Context(), web, metav1.CreateOptions{})
 				check(t, err)
@@ -191,20 +191,6 @@ func check(t *testing.T, err error) {
 	if err != nil {
 		t.Error(err)
 	}
-}
-
-func ingress(host string) *networkingv1.Ingress {
-	prefix, class := networkingv1.PathTypePrefix, "public"
-	return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: host}, Spec: networkingv1.IngressSpec{
-		IngressClassName: &class,
-		Rules: []networkingv1.IngressRule{{Host: host, IngressRuleValue: networkingv1.IngressRuleValue{
-			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
-				Path: "/", PathType: &prefix, Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
-					Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80},
-				}},
-			}}},
-		}}},
-	}}
 }
 
 // denial denies everything in the first directions.
