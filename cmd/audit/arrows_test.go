@@ -81,7 +81,7 @@ var pure = map[string][]string{
 	"rules/replication":      {},
 	"rules/catalog":          {},
 	"audit":                  {"golang.org/x/sync/errgroup"},
-	"audit/config":           {"gopkg.in/yaml.v3"},
+	"audit/config":           {"gopkg.in/yaml.v3", "k8s.io/apimachinery/pkg/util/validation"},
 }
 
 // onlyTests are packages that tests alone may import, and the commands that
