@@ -56,9 +56,10 @@ var arrows = map[string][]string{
 	// The parts of a node are a test's as well.
 	"e2e/node": {"e2e/kubetest"},
 	// What is installed is looked at from outside.
-	"e2e": {},
+	"e2e":             {},
+	"cmd/audit/serve": {"audit", "audit/kube", "notify/metrics"},
 	"cmd": {
-		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
+		"cmd/audit/serve", "audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/catalog", "rules/snapshot",
 	},
 }

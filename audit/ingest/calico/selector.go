@@ -2,7 +2,9 @@ package calico
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -19,6 +21,15 @@ const (
 // errTooComplex is of a selector that Calico takes and that is too much to be
 // judged here.
 var errTooComplex = errors.New("selector is too complex")
+
+// labelScope says whose labels stand in a selector.
+type labelScope uint8
+
+const (
+	endpointLabels  labelScope = iota // pods, and what else has an address
+	namespaceLabels                   // Namespaces
+	accountLabels                     // ServiceAccounts
+)
 
 // exprOp says what a node of a selector is.
 type exprOp uint8
@@ -61,6 +72,43 @@ func parseSelector(text string, scope labelScope) (*expr, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// selectorField is a field that holds a selector.
+type selectorField struct {
+	name, text string
+	scope      labelScope
+}
+
+// parseFields returns the selector that asks for all of the fields that are
+// set. Without any it selects everything.
+func parseFields(fields []selectorField) (*expr, error) {
+	all := &expr{op: opAnd}
+	for _, f := range fields {
+		if f.text == "" {
+			continue
+		}
+		e, err := parseSelector(f.text, f.scope)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		all.of = append(all.of, e)
+	}
+	return all, nil
+}
+
+// errMisplacedGlobal is of a selector for what is in no namespace, where the API
+// takes none.
+var errMisplacedGlobal = errors.New("global() may stand only in the namespaceSelector of a rule")
+
+// hasGlobal reports whether global() stands anywhere in the selector.
+func (e *expr) hasGlobal() bool {
+	for _, operand := range e.of {
+		if operand.hasGlobal() {
+			return true
+		}
+	}
+	return e.op == opGlobal
 }
 
 // parser reads a selector from the front to the back. Every method leaves
@@ -197,4 +245,93 @@ func (p *parser) set() ([]string, error) {
 		}
 	}
 	return values, nil
+}
+
+// literal takes a string in single or double quotes.
+func (p *parser) literal() (string, error) {
+	for _, quote := range []string{`"`, `'`} {
+		rest, ok := strings.CutPrefix(p.text[p.at:], quote)
+		if !ok {
+			continue
+		}
+		value, _, ok := strings.Cut(rest, quote)
+		if !ok {
+			return "", fmt.Errorf("position %d: the string does not end", p.at+1)
+		}
+		p.at += len(value) + 2
+		p.blanks()
+		return value, nil
+	}
+	return "", p.unexpected("a string in quotes")
+}
+
+// maxKey is the length of the longest label that Calico knows.
+const maxKey = 512
+
+func (p *parser) key() (string, error) {
+	rest := p.text[p.at:]
+	end := strings.IndexFunc(rest, func(r rune) bool { return !isKeyRune(r) })
+	if end < 0 {
+		end = len(rest)
+	}
+	if end == 0 {
+		return "", p.unexpected("a label")
+	}
+	if end > maxKey {
+		return "", fmt.Errorf("position %d: the label is longer than %d characters", p.at+1, maxKey)
+	}
+	p.at += end
+	p.blanks()
+	return rest[:end], nil
+}
+
+func isKeyRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./-", r)
+}
+
+func (p *parser) blanks() {
+	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at] == '\t') {
+		p.at++
+	}
+}
+
+// take takes a sign, if it is next.
+func (p *parser) take(sign string) bool {
+	if !strings.HasPrefix(p.text[p.at:], sign) {
+		return false
+	}
+	p.at += len(sign)
+	p.blanks()
+	return true
+}
+
+// takeWords takes the words of an operator, if they are next. Calico lets them
+// run into each other; what follows is a quote or a brace.
+func (p *parser) takeWords(words []string) bool {
+	start := p.at
+	for _, word := range words {
+		if !p.take(word) {
+			p.at = start
+			return false
+		}
+	}
+	return true
+}
+
+func (p *parser) expect(sign string) error {
+	if !p.take(sign) {
+		return p.unexpected(sign)
+	}
+	return nil
+}
+
+func (p *parser) unexpected(want string) error {
+	rest := p.text[p.at:]
+	if rest == "" {
+		return fmt.Errorf("position %d: the selector ends where %s should be", p.at+1, want)
+	}
+	if len(rest) > 12 {
+		rest = rest[:12] + "..."
+	}
+	return fmt.Errorf("position %d: %q where %s should be", p.at+1, rest, want)
 }

@@ -6,24 +6,6 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// ruleDraft is a rule and which of the pods that its policy selects it is
-// about. A rule for incoming connections may ask something of their destination,
-// and one for outgoing connections of their source.
-type ruleDraft struct {
-	rule snapshot.Rule
-	own  *expr  // nil: all of them
-	text string // what own was parsed from
-}
-
-// doubt is for a condition that nothing here can check. It is taken to hold where
-// that opens and not to hold where that closes: what is open must not be called
-// closed.
-func (d *ruleDraft) doubt() {
-	if d.rule.Action == snapshot.Deny {
-		d.rule.Narrow = true
-	}
-}
-
 // policyDraft is a policy on its way to the common form, where all rules of a
 // policy are about all of its pods.
 type policyDraft struct {
