@@ -156,3 +156,38 @@ func (s timed) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Buil
 	defer cancel()
 	return s.source.Read(ctx, kinds, b)
 }
+
+// newLease returns the lease. With faults it is a short one, so that it is also lost.
+func (s *stage) newLease(t *testing.T, clean bool) *kube.Lease {
+	t.Helper()
+	opts := kube.LeaseOptions{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
+	if clean {
+		opts = kube.LeaseOptions{}
+	}
+	cfg := s.proxy.Config(kubetest.Admin)
+	if !clean {
+		cfg.Timeout = opts.Renew / 2
+	}
+	lease, err := kube.NewLease(cfg, home, home, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// turns is the Lease as a lock.
+type turns struct {
+	lease      *kube.Lease
+	swept      func() // called between reading and publishing
+	unreleased *bool
+}
+
+// Acquire implements audit.Lock.
+func (l *turns) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
+	l.swept()
+	turn, err := l.lease.AcquireAfter(ctx, 300*time.Millisecond, begin)
+	if err != nil {
+		return nil, nil, err
+	}
+	return turn.Held(), func() { *l.unreleased = turn.Close() != nil }, nil
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/rules"
 )
 
 // changes says how findings have changed: in a reply to the message that announced
@@ -89,12 +90,12 @@ func changesTitle(items []notify.Item) string {
 		switch n[word] {
 		case 0:
 		case len(items):
-			return count(len(items), "finding") + " " + word
+			return rules.Count(len(items), "finding") + " " + word
 		default:
 			parts = append(parts, strconv.Itoa(n[word])+" "+word)
 		}
 	}
-	return count(len(items), "finding") + ": " + strings.Join(parts, ", ")
+	return rules.Count(len(items), "finding") + ": " + strings.Join(parts, ", ")
 }
 
 func changeWord(i notify.Item) string {
@@ -126,7 +127,7 @@ func (p *planner) update(at audit.MessageRef) {
 		}
 		storm = storm && i.Record.Storm
 	}
-	title := count(len(all), "finding")
+	title := rules.Count(len(all), "finding")
 	status := "Nothing here needs your action anymore."
 	if len(open) > 0 {
 		status = "Still open: " + bySeverity(open)

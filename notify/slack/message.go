@@ -9,6 +9,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/rules"
 )
 
 // body is the notify.Message.Body of this package's senders.
@@ -187,7 +188,7 @@ func (p *planner) footer(l *layout) {
 	case p.Open == 0:
 		l.end(small("No open findings for " + p.To.Owner + "."))
 	default:
-		l.end(small(count(p.Open, "open finding") + " for " + p.To.Owner + "."))
+		l.end(small(rules.Count(p.Open, "open finding") + " for " + p.To.Owner + "."))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/rules"
 )
 
 // opening announces findings that were opened: a line for each, and the details of each
@@ -46,7 +47,7 @@ func (p *planner) details(items []notify.Item, m notify.Message) {
 	l := &layout{}
 	flush := func() {
 		if len(l.covers) > 0 {
-			p.add(l, m, body{text: "Details of " + count(len(l.covers), "finding")})
+			p.add(l, m, body{text: "Details of " + rules.Count(len(l.covers), "finding")})
 		}
 		l = &layout{}
 	}
@@ -92,11 +93,11 @@ func openingTitle(items []notify.Item) string {
 	}
 	switch fresh := len(items) - reopened; {
 	case reopened == 0:
-		return count(fresh, "new finding")
+		return rules.Count(fresh, "new finding")
 	case fresh == 0:
-		return count(reopened, "finding") + " reopened"
+		return rules.Count(reopened, "finding") + " reopened"
 	default:
-		return count(fresh, "new finding") + " and " + strconv.Itoa(reopened) + " reopened"
+		return rules.Count(fresh, "new finding") + " and " + strconv.Itoa(reopened) + " reopened"
 	}
 }
 

@@ -16,7 +16,7 @@ func (p *planner) reminder(items []notify.Item) {
 		return
 	}
 	high := slices.ContainsFunc(items, func(i notify.Item) bool { return i.Record.Severity == rules.High })
-	title := count(len(items), "finding") + " still open"
+	title := rules.Count(len(items), "finding") + " still open"
 	l := p.begin(title, bySeverity(items), high)
 	for _, i := range items {
 		l.cover(i, "")

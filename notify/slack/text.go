@@ -40,14 +40,6 @@ func escapes() *strings.Replacer {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 }
 
-// count returns a number and its noun.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
-}
-
 // bySeverity counts items, the highest severity first: "2 high, 1 low".
 func bySeverity(items []notify.Item) string {
 	var parts []string
