@@ -118,13 +118,13 @@ func noticesIn(t *testing.T, m fakeslack.Message) []notice {
 // toldBy says what a block of a message tells of the hosts in it.
 func noticeKind(m fakeslack.Message, first, block string) string {
 	switch {
-	case strings.Contains(first, "new finding"), strings.Contains(first, "came back"):
+	case strings.Contains(first, "new finding"), strings.Contains(first, "reopened"):
 		return isNew
 	case strings.HasPrefix(m.Text, "Details of"):
 		return isDetails
 	case strings.Contains(block, `"Resolved"`):
 		return isResolved
-	case strings.Contains(block, "not yours any more"):
+	case strings.Contains(block, "no longer yours"):
 		return isReleased
 	case strings.Contains(block, "kubectl describe finding"):
 		return isChanged

@@ -11,11 +11,11 @@ import (
 	"github.com/eventuallytrue/audit/notify"
 )
 
-func TestWhatBecomesDueMeanwhileStaysDue(t *testing.T) {
-	w := newWorld()
+func TestNewlyPendingEventStaysPending(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.slack.answer = func(notify.Recipient) error {
-		if w.slack.sent == 1 {
+		if w.slack.count == 1 {
 			w.resolve(t, "a")
 		}
 		return nil
@@ -24,16 +24,16 @@ func TestWhatBecomesDueMeanwhileStaysDue(t *testing.T) {
 	if m := w.store.held["a"].Notifications[0]; m.Pending != audit.EventResolved || m.Last != audit.EventOpened {
 		t.Errorf("stored: %+v", m)
 	}
-	w.heard()
+	w.takeSent()
 	w.deliver(t)
 	w.expect(t, "left a resolved")
 }
 
-func TestTheFallbackHasNoThreadOfTheOwners(t *testing.T) {
-	w := newWorld()
+func TestFallbackDoesNotUseTheOwnersThread(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.deliver(t)
-	w.heard()
+	w.takeSent()
 	w.resolve(t, "a")
 	w.slack.refuse = func(to notify.Recipient) error {
 		if to.Owner == "left" {
@@ -48,19 +48,19 @@ func TestTheFallbackHasNoThreadOfTheOwners(t *testing.T) {
 	w.expect(t, "left a resolved")
 }
 
-func TestWhatIsAnsweredIsMarkedThoughTheSweepEnds(t *testing.T) {
-	w := newWorld()
+func TestSentItemsAreRecordedAfterTheSweepIsCancelled(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w.slack.answer = func(notify.Recipient) error {
-		cancel(errors.New("told to end"))
+		cancel(errors.New("stopped"))
 		return nil
 	}
 	stored, _, _ := w.store.Load(ctx)
 	d := w.deliverer("me", true)
-	d.Store = cancelled{w.store}
+	d.Store = expiring{w.store}
 	got := results(d.Deliver(ctx, stored))
-	if diff := cmp.Diff([]string{"left failed told to end"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"left failed stopped"}, got); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	if m := w.store.held["a"].Notifications[0]; m.Last != audit.EventOpened || m.Pending != audit.EventDetails {
@@ -68,19 +68,18 @@ func TestWhatIsAnsweredIsMarkedThoughTheSweepEnds(t *testing.T) {
 	}
 }
 
-// cancelled is a store whose writes fail once the context has ended, as those to an
-// API server do.
-type cancelled struct{ *memory }
+// expiring is a store whose writes fail once the context has ended, as with an API server.
+type expiring struct{ *fakeStore }
 
-func (c cancelled) Update(ctx context.Context, s audit.Stored) (audit.Stored, error) {
+func (c expiring) Update(ctx context.Context, s audit.Stored) (audit.Stored, error) {
 	if err := ctx.Err(); err != nil {
 		return audit.Stored{}, err
 	}
-	return c.memory.Update(ctx, s)
+	return c.fakeStore.Update(ctx, s)
 }
 
-func TestAFindingThatIsGoneHoldsUpNoOther(t *testing.T) {
-	w := newWorld()
+func TestDeletedFindingDoesNotHoldUpOthers(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.finding(t, "b", audit.EventOpened, "left")
 	w.slack.answer = func(notify.Recipient) error {
@@ -97,8 +96,8 @@ func TestAFindingThatIsGoneHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestTheFallbackHasItsOwnThread(t *testing.T) {
-	w := newWorld()
+func TestFallbackHasItsOwnThread(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.slack.refuse = func(to notify.Recipient) error {
 		if to.Owner == "left" {
@@ -107,7 +106,7 @@ func TestTheFallbackHasItsOwnThread(t *testing.T) {
 		return nil
 	}
 	w.deliver(t)
-	w.heard()
+	w.takeSent()
 	w.resolve(t, "a")
 	w.deliver(t)
 	if diff := cmp.Diff([]string{"C0/1"}, w.slack.where); diff != "" {
@@ -115,8 +114,8 @@ func TestTheFallbackHasItsOwnThread(t *testing.T) {
 	}
 }
 
-func TestAFallbackThatIsDownIsTriedWithTheNextSweep(t *testing.T) {
-	w := newWorld()
+func TestUnavailableFallbackIsRetriedInTheNextSweep(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.slack.refuse = func(to notify.Recipient) error {
 		if to.Owner == "left" {
@@ -133,13 +132,13 @@ func TestAFallbackThatIsDownIsTriedWithTheNextSweep(t *testing.T) {
 	w.expect(t, "left a details", "left a opened")
 }
 
-func TestWhoCannotBeReachedAnyMoreIsForgotten(t *testing.T) {
-	w := newWorld()
+func TestUnreachablePreviousOwnersAreForgotten(t *testing.T) {
+	w := newFixture()
 	for _, name := range []string{"a", "b"} {
 		w.finding(t, name, audit.EventOpened, "stray")
 	}
 	w.deliver(t)
-	w.heard()
+	w.takeSent()
 	for name, at := range map[string]audit.MessageRef{"a": {Channel: "C-stray", Message: "1"}, "b": w.store.held["b"].Notifications[0].Message} {
 		s := w.store.held[name]
 		s.Owners = []string{"right"}
@@ -155,8 +154,8 @@ func TestWhoCannotBeReachedAnyMoreIsForgotten(t *testing.T) {
 	}
 }
 
-func TestWhatCouldNotBeSentInTimeIsLetGoOf(t *testing.T) {
-	w := newWorld()
+func TestUnsentItemsAreReleased(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	ctx, cancel := context.WithCancel(t.Context())
 	w.slack.refuse = func(notify.Recipient) error {
@@ -165,7 +164,7 @@ func TestWhatCouldNotBeSentInTimeIsLetGoOf(t *testing.T) {
 	}
 	stored, _, _ := w.store.Load(ctx)
 	d := w.deliverer("me", false)
-	d.Store = cancelled{w.store}
+	d.Store = expiring{w.store}
 	d.Deliver(ctx, stored)
 	if m := w.store.held["a"].Notifications[0]; m.Claim.By != "" || m.Pending != audit.EventOpened {
 		t.Errorf("stored: %+v", m)

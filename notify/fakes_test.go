@@ -13,15 +13,15 @@ import (
 	"github.com/eventuallytrue/audit/notify"
 )
 
-// memory is a store that several publishers share.
-type memory struct {
+// fakeStore is a store in memory that several publishers share.
+type fakeStore struct {
 	mu      sync.Mutex
 	held    map[string]audit.Stored
 	version int
 	writes  int
 }
 
-func (m *memory) Load(context.Context) ([]audit.Stored, []string, error) {
+func (m *fakeStore) Load(context.Context) ([]audit.Stored, []string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []audit.Stored
@@ -31,7 +31,7 @@ func (m *memory) Load(context.Context) ([]audit.Stored, []string, error) {
 	return out, nil, nil
 }
 
-func (m *memory) Get(_ context.Context, id string) (audit.Stored, error) {
+func (m *fakeStore) Get(_ context.Context, id string) (audit.Stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s, ok := m.held[id]; ok {
@@ -40,7 +40,7 @@ func (m *memory) Get(_ context.Context, id string) (audit.Stored, error) {
 	return audit.Stored{}, audit.ErrNotStored
 }
 
-func (m *memory) put(r audit.Record) audit.Stored {
+func (m *fakeStore) put(r audit.Record) audit.Stored {
 	m.version++
 	m.writes++
 	s := audit.Stored{Record: r, Version: strconv.Itoa(m.version)}
@@ -51,7 +51,7 @@ func (m *memory) put(r audit.Record) audit.Stored {
 	return s
 }
 
-func (m *memory) Create(_ context.Context, r audit.Record) (audit.Stored, error) {
+func (m *fakeStore) Create(_ context.Context, r audit.Record) (audit.Stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.held[r.ID]; ok {
@@ -60,7 +60,7 @@ func (m *memory) Create(_ context.Context, r audit.Record) (audit.Stored, error)
 	return m.put(r), nil
 }
 
-func (m *memory) Update(_ context.Context, s audit.Stored) (audit.Stored, error) {
+func (m *fakeStore) Update(_ context.Context, s audit.Stored) (audit.Stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now, ok := m.held[s.ID]
@@ -73,57 +73,57 @@ func (m *memory) Update(_ context.Context, s audit.Stored) (audit.Stored, error)
 	return m.put(s.Record), nil
 }
 
-func (m *memory) Delete(_ context.Context, s audit.Stored) error {
+func (m *fakeStore) Delete(_ context.Context, s audit.Stored) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.held, s.ID)
 	return nil
 }
 
-// mortal is a store of which one publisher loses hold when it is killed.
-type mortal struct {
-	*memory
+// killable is the store of a publisher that can be killed: after that, its writes fail.
+type killable struct {
+	*fakeStore
 	mu   sync.Mutex
 	dead bool
 }
 
 var errDead = errors.New("it was killed")
 
-func (m *mortal) kill() {
+func (m *killable) kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dead = true
 }
 
-func (m *mortal) isDead() bool {
+func (m *killable) isDead() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.dead
 }
 
-func (m *mortal) Update(ctx context.Context, s audit.Stored) (audit.Stored, error) {
+func (m *killable) Update(ctx context.Context, s audit.Stored) (audit.Stored, error) {
 	if m.isDead() {
 		return audit.Stored{}, errDead
 	}
-	return m.memory.Update(ctx, s)
+	return m.fakeStore.Update(ctx, s)
 }
 
-// threads is a receiver and its sender: one message for what was opened, one with
-// details beneath it, and one beneath that for everything else.
-type threads struct {
-	mu    sync.Mutex
-	told  []string // owner, finding, event: in the order in which it arrived
-	where []string // channel and thread of each of told
-	lives []int    // how often the finding of each of told had come back by then
-	sent  int
-	// answer is asked after a message has arrived; before that, refuse is.
+// fakeSender is a sender with its receiver: one message for what was opened, a reply with
+// its details, and a reply for each other item.
+type fakeSender struct {
+	mu       sync.Mutex
+	sent     []string // owner, finding and event, in the order of arrival
+	where    []string // channel and thread of each of sent
+	reopened []int    // how often the finding of each of sent had been reopened
+	count    int
+	// refuse is called before a message arrives, answer after.
 	refuse func(to notify.Recipient) error
 	answer func(to notify.Recipient) error
 }
 
-func (s *threads) Name() string { return "slack" }
+func (s *fakeSender) Name() string { return "slack" }
 
-func (s *threads) Plan(d notify.Digest) []notify.Message {
+func (s *fakeSender) Plan(d notify.Digest) []notify.Message {
 	parent := notify.Message{Parent: notify.NoParent, StartsThread: true, Body: d}
 	details := notify.Message{Parent: 0, Body: d}
 	var out []notify.Message
@@ -144,7 +144,7 @@ func (s *threads) Plan(d notify.Digest) []notify.Message {
 	return out
 }
 
-func (s *threads) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.MessageRef) (audit.MessageRef, error) {
+func (s *fakeSender) Send(ctx context.Context, to notify.Recipient, m notify.Message, thread audit.MessageRef) (audit.MessageRef, error) {
 	if err := ctx.Err(); err != nil {
 		return audit.MessageRef{}, err
 	}
@@ -155,14 +155,14 @@ func (s *threads) Send(ctx context.Context, to notify.Recipient, m notify.Messag
 			return audit.MessageRef{}, err
 		}
 	}
-	s.sent++
+	s.count++
 	for _, c := range m.Covers {
 		for _, it := range m.Body.(notify.Digest).Items {
 			if it.Record.ID == c.ID && (it.Event == c.Event || c.Event == audit.EventDetails) {
 				for _, owner := range it.Owners {
-					s.told = append(s.told, fmt.Sprintf("%s %s %s", owner, c.ID, c.Event))
-					s.lives = append(s.lives, it.Record.Reopened)
-					s.where = append(s.where, to.Address+"/"+beneath.Message)
+					s.sent = append(s.sent, fmt.Sprintf("%s %s %s", owner, c.ID, c.Event))
+					s.reopened = append(s.reopened, it.Record.Reopened)
+					s.where = append(s.where, to.Address+"/"+thread.Message)
 				}
 			}
 		}
@@ -172,5 +172,5 @@ func (s *threads) Send(ctx context.Context, to notify.Recipient, m notify.Messag
 			return audit.MessageRef{}, err
 		}
 	}
-	return audit.MessageRef{Channel: to.Address, Message: strconv.Itoa(s.sent)}, nil
+	return audit.MessageRef{Channel: to.Address, Message: strconv.Itoa(s.count)}, nil
 }
