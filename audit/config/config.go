@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit/hostsource"
-
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -52,8 +51,30 @@ func Default() Config {
 		Limits:   Limits{NewFindings: 500},
 		Slack:    Slack{RemindAfter: Duration(24 * time.Hour)},
 
-		Pushgateway: defaultPushgateway(),
+		Pushgateway: Pushgateway{Timeout: Duration(10 * time.Second)},
 	}
+}
+
+// Findings says how findings are kept.
+type Findings struct {
+	// KeepResolved is how long a resolved finding stays; 30 days by default.
+	KeepResolved Duration `yaml:"keepResolved"`
+}
+
+// Limits bound what one sweep may do.
+type Limits struct {
+	// NewFindings is how many findings one sweep may open before it counts as a
+	// storm, of which owners are told in one summary; 500 by default.
+	NewFindings Count `yaml:"newFindings"`
+}
+
+// Webhook says where digests are sent to for chat and ticket systems of any
+// sort. The zero value is nowhere.
+type Webhook struct {
+	URL URL `yaml:"url"`
+	// SecretFile is the path of the file that holds the key by which each
+	// message is signed. It is there whenever URL is.
+	SecretFile string `yaml:"secretFile"`
 }
 
 // Pushgateway says where metrics are pushed to, and how. What proves who pushes
@@ -81,30 +102,6 @@ type BasicAuth struct {
 	PasswordFile string `yaml:"passwordFile"`
 }
 
-func defaultPushgateway() Pushgateway { return Pushgateway{Timeout: Duration(10 * time.Second)} }
-
-// Webhook says where digests are sent to for chat and ticket systems of any
-// sort. The zero value is nowhere.
-type Webhook struct {
-	URL URL `yaml:"url"`
-	// SecretFile is the path of the file that holds the key by which each
-	// message is signed. It is there whenever URL is.
-	SecretFile string `yaml:"secretFile"`
-}
-
-// Findings says how findings are kept.
-type Findings struct {
-	// KeepResolved is how long a resolved finding stays; 30 days by default.
-	KeepResolved Duration `yaml:"keepResolved"`
-}
-
-// Limits bound what one sweep may do.
-type Limits struct {
-	// NewFindings is how many findings one sweep may open before it counts as a
-	// storm, of which owners are told in one summary; 500 by default.
-	NewFindings Count `yaml:"newFindings"`
-}
-
 // Settings returns what a rule is run with. Which defaults a rule has depends
 // on the settings it takes, never on its name.
 func (c *Config) Settings(r *rules.Rule) Settings {
@@ -127,18 +124,6 @@ func (c *Config) Settings(r *rules.Rule) Settings {
 		}
 	}
 	return s
-}
-
-// Expired returns the exceptions that hide nothing any more, in the order of
-// the file. Each is an error, for a caller that refuses them.
-func (c *Config) Expired(now time.Time) []*ExpiredError {
-	var expired []*ExpiredError
-	for i := range c.Exceptions {
-		if e := &c.Exceptions[i]; e.Expires.Passed(now) {
-			expired = append(expired, &ExpiredError{Exception: e})
-		}
-	}
-	return expired
 }
 
 // EnabledHostSources returns the ready-made sources of hosts and those of the
@@ -167,6 +152,18 @@ func (c *Config) EnabledHostSources() []hostsource.Source {
 func (c *Config) UsesChannels() bool {
 	return c.Slack.ChannelFrom.NamespaceAnnotation != "" ||
 		slices.ContainsFunc(c.Owners.Teams, func(t Team) bool { return t.Slack.Channel != "" })
+}
+
+// Expired returns the exceptions that hide nothing any more, in the order of
+// the file. Each is an error, for a caller that refuses them.
+func (c *Config) Expired(now time.Time) []*ExpiredError {
+	var expired []*ExpiredError
+	for i := range c.Exceptions {
+		if e := &c.Exceptions[i]; e.Expires.Passed(now) {
+			expired = append(expired, &ExpiredError{Exception: e})
+		}
+	}
+	return expired
 }
 
 // Notes returns what of a sound config may not be what its writer had in mind,

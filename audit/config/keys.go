@@ -99,7 +99,7 @@ func defaultOf(value reflect.Value) string {
 	}
 	switch v := value.Interface().(type) {
 	case Duration:
-		return spelled(time.Duration(v))
+		return shortDuration(time.Duration(v))
 	case []string:
 		return "[" + strings.Join(v, ", ") + "]"
 	default:
@@ -108,7 +108,7 @@ func defaultOf(value reflect.Value) string {
 }
 
 // spelled writes a length of time without units that are zero: 24h, not 24h0m0s.
-func spelled(d time.Duration) string {
+func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

@@ -105,7 +105,7 @@ func (o *Owners) ForNamespace(name string, labels snapshot.Labels) (team *Team, 
 
 // Shared reports whether the config lists a namespace as shared. A Namespace
 // can be shared by its label as well, which the config does not know.
-func (o *Owners) Shared(namespace string) bool { return matchAny(o.SharedNamespaces, namespace) }
+func (o *Owners) Shared(namespace string) bool { return anyMatch(o.SharedNamespaces, namespace) }
 
 // QuietHours are a part of each day in which a team is sent nothing: what is due
 // waits until they are over. The zero value is none.

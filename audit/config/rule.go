@@ -38,7 +38,7 @@ type Settings struct {
 }
 
 // Exempt reports whether a namespace is exempt from the rule.
-func (s Settings) Exempt(namespace string) bool { return matchAny(s.ExemptNamespaces, namespace) }
+func (s Settings) Exempt(namespace string) bool { return anyMatch(s.ExemptNamespaces, namespace) }
 
 // Severity is a rules.Severity as the file spells it. Zero: not given.
 type Severity rules.Severity

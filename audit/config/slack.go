@@ -22,6 +22,48 @@ type Slack struct {
 	ChannelFrom ChannelFrom `yaml:"channelFrom"`
 }
 
+// Channel is the ID of a Slack channel, group or direct message. It is no name:
+// a name can be given to another channel, and an ID cannot.
+type Channel string
+
+var channelID = regexp.MustCompile(`^[CGD][A-Z0-9]{2,}$`)
+
+// UnmarshalText refuses what cannot be the ID of a channel.
+func (c *Channel) UnmarshalText(text []byte) error {
+	s := string(text)
+	switch {
+	case channelID.MatchString(s):
+		*c = Channel(s)
+		return nil
+	case s == "":
+		return fmt.Errorf("must not be empty: omit the key instead")
+	case strings.HasPrefix(s, "#"):
+		return fmt.Errorf("%s is a channel name: use the channel ID, such as C0123456789, which Slack shows at the bottom of the channel details", shown(s))
+	}
+	return fmt.Errorf("%s is not a valid channel ID: use C, G or D followed by capital letters and digits, such as C0123456789", shown(s))
+}
+
+// Mention calls people in a Slack message. It is in Slack's own notation and is
+// sent as it is, which is safe since only the operator writes the config.
+type Mention string
+
+var mention = regexp.MustCompile(`^<(@[UW][A-Z0-9]+|!subteam\^S[A-Z0-9]+|!here|!channel)>$`)
+
+// UnmarshalText reads <@U...>, <@W...>, <!subteam^S...>, <!here> or <!channel>.
+func (m *Mention) UnmarshalText(text []byte) error {
+	s := string(text)
+	switch {
+	case mention.MatchString(s):
+		*m = Mention(s)
+		return nil
+	case s == "":
+		return fmt.Errorf("must not be empty: omit the key to mention no one")
+	case s == "@here" || s == "@channel":
+		return fmt.Errorf(`%s is not in Slack's notation: use "<!%s>"`, shown(s), s[1:])
+	}
+	return fmt.Errorf(`%s is not a valid mention: use "<@U...>" or "<@W...>" for a person, "<!subteam^S...>" for a user group, "<!here>" or "<!channel>"`, shown(s))
+}
+
 // ChannelFrom lets an annotation of a Namespace name the channel in which its
 // owner is told. It is for platforms that provision their Namespaces themselves:
 // whoever can annotate a Namespace chooses among the allowed channels. The zero
@@ -31,18 +73,6 @@ type ChannelFrom struct {
 	// Allow are the channels that it may name. It never is empty where there is
 	// an annotation.
 	Allow []ChannelGlob `yaml:"allow"`
-}
-
-var idLetters = regexp.MustCompile(`^[A-Z0-9]+$`)
-
-// isChannelName reports whether Slack takes a text for the name of a channel, which
-// knows no capitals and has up to 80 characters. As a regular expression, with these
-// classes eighty times over, it took every start 18 ms and 5 MB.
-func isChannelName(s string) bool {
-	n := utf8.RuneCountInString(s)
-	return n >= 1 && n <= 80 && !strings.ContainsFunc(s, func(r rune) bool {
-		return r != '_' && r != '-' && !unicode.In(r, unicode.Ll, unicode.Lo, unicode.Lm, unicode.M, unicode.Nd)
-	})
 }
 
 // Channel returns the channel that the value of the annotation names, and
@@ -95,44 +125,14 @@ func couldBeChannel(glob string) bool {
 	return literal == "" || idLetters.MatchString(literal) || isChannelName(literal)
 }
 
-// Channel is the ID of a Slack channel, group or direct message. It is no name:
-// a name can be given to another channel, and an ID cannot.
-type Channel string
+var idLetters = regexp.MustCompile(`^[A-Z0-9]+$`)
 
-var channelID = regexp.MustCompile(`^[CGD][A-Z0-9]{2,}$`)
-
-// UnmarshalText refuses what cannot be the ID of a channel.
-func (c *Channel) UnmarshalText(text []byte) error {
-	s := string(text)
-	switch {
-	case channelID.MatchString(s):
-		*c = Channel(s)
-		return nil
-	case s == "":
-		return fmt.Errorf("must not be empty: omit the key instead")
-	case strings.HasPrefix(s, "#"):
-		return fmt.Errorf("%s is a channel name: use the channel ID, such as C0123456789, which Slack shows at the bottom of the channel details", shown(s))
-	}
-	return fmt.Errorf("%s is not a valid channel ID: use C, G or D followed by capital letters and digits, such as C0123456789", shown(s))
-}
-
-// Mention calls people in a Slack message. It is in Slack's own notation and is
-// sent as it is, which is safe since only the operator writes the config.
-type Mention string
-
-var mention = regexp.MustCompile(`^<(@[UW][A-Z0-9]+|!subteam\^S[A-Z0-9]+|!here|!channel)>$`)
-
-// UnmarshalText reads <@U...>, <@W...>, <!subteam^S...>, <!here> or <!channel>.
-func (m *Mention) UnmarshalText(text []byte) error {
-	s := string(text)
-	switch {
-	case mention.MatchString(s):
-		*m = Mention(s)
-		return nil
-	case s == "":
-		return fmt.Errorf("must not be empty: omit the key to mention no one")
-	case s == "@here" || s == "@channel":
-		return fmt.Errorf(`%s is not in Slack's notation: use "<!%s>"`, shown(s), s[1:])
-	}
-	return fmt.Errorf(`%s is not a valid mention: use "<@U...>" or "<@W...>" for a person, "<!subteam^S...>" for a user group, "<!here>" or "<!channel>"`, shown(s))
+// isChannelName reports whether Slack takes a text for the name of a channel, which
+// knows no capitals and has up to 80 characters. As a regular expression, with these
+// classes eighty times over, it took every start 18 ms and 5 MB.
+func isChannelName(s string) bool {
+	n := utf8.RuneCountInString(s)
+	return n >= 1 && n <= 80 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && r != '-' && !unicode.In(r, unicode.Ll, unicode.Lo, unicode.Lm, unicode.M, unicode.Nd)
+	})
 }

@@ -21,7 +21,7 @@ type validator struct {
 // form. It works on what could be decoded and is silent on the rest.
 func validate(c *Config, set []*rules.Rule, d *decoder) {
 	v := validator{c, set, d}
-	v.plain("", "cluster", c.Cluster)
+	v.printableName("", "cluster", c.Cluster)
 	// It is a part of a path at the Pushgateway, where these lead elsewhere.
 	if c.Cluster == "." || c.Cluster == ".." {
 		v.add("", "cluster", "%s is not a valid cluster name", shown(c.Cluster))
@@ -67,7 +67,7 @@ func (v *validator) given(section, key string) bool {
 
 // plain refuses a name that is shown or compared and would not come out of
 // that as it is written.
-func (v *validator) plain(section, key, name string) {
+func (v *validator) printableName(section, key, name string) {
 	switch {
 	case strings.TrimSpace(name) != name:
 		v.add(section, key, "%s begins or ends with a space", shown(name))
@@ -110,7 +110,7 @@ func (v *validator) owners() {
 			v.addItem("owners.keys", i, "%s is listed twice", shown(key))
 		}
 	}
-	v.plain("owners", "fallback", o.Fallback)
+	v.printableName("owners", "fallback", o.Fallback)
 	first := map[string]string{}
 	for i := range o.Teams {
 		path := index("owners.teams", i)
@@ -128,7 +128,7 @@ func (v *validator) owners() {
 }
 
 func (v *validator) team(path string, t *Team) {
-	v.plain(path, "name", t.Name)
+	v.printableName(path, "name", t.Name)
 	if t.Name == "" {
 		v.missing(path, "name", v.given(path, "name"), "a team needs a name")
 	}
@@ -270,7 +270,7 @@ func (v *validator) basicAuth(section string) {
 		return
 	}
 	b := &v.c.Pushgateway.BasicAuth
-	v.plain(path, "username", b.Username)
+	v.printableName(path, "username", b.Username)
 	switch {
 	case b.Username == "":
 		v.missing(path, "username", v.given(path, "username"), "basic authentication needs a user name")

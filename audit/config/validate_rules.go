@@ -180,7 +180,7 @@ func (v *validator) hostSource(path string, h *HostSource, ready []hostsource.So
 		return
 	}
 	if h.off() && h.Version+h.Kind+h.Hosts.String() == "" {
-		v.add(path, "enabled", "has no effect: there is no built-in source for %s%s", shown(string(h.resourceKind())), nearest(h.resourceKind(), ready))
+		v.add(path, "enabled", "has no effect: there is no built-in source for %s%s", shown(string(h.resourceKind())), suggestSource(h.resourceKind(), ready))
 		return
 	}
 	for _, m := range []struct{ key, value, why string }{
@@ -210,7 +210,7 @@ func (v *validator) hostKind(path string, h *HostSource) {
 	case h.resourceKind() == "secrets":
 		v.add(path, "resource", "secrets are never read")
 	default:
-		if r := v.reader(h.resourceKind()); r != nil && v.given(path, "group") {
+		if r := v.ruleThatReads(h.resourceKind()); r != nil && v.given(path, "group") {
 			v.add(path, "resource", "rule %s already reads %s", r.Name, h.resourceKind())
 		}
 	}
@@ -223,7 +223,7 @@ func (v *validator) hostKind(path string, h *HostSource) {
 }
 
 // reader returns a rule that reads a kind by itself, or nil.
-func (v *validator) reader(kind snapshot.Kind) *rules.Rule {
+func (v *validator) ruleThatReads(kind snapshot.Kind) *rules.Rule {
 	for _, r := range v.set {
 		if slices.Contains(r.Needs, kind) || slices.Contains(r.Uses, kind) {
 			return r
@@ -233,7 +233,7 @@ func (v *validator) reader(kind snapshot.Kind) *rules.Rule {
 }
 
 // nearest names the ready-made source that somebody most likely meant.
-func nearest(kind snapshot.Kind, ready []hostsource.Source) string {
+func suggestSource(kind snapshot.Kind, ready []hostsource.Source) string {
 	known := make([]string, len(ready))
 	for i := range ready {
 		known[i] = string(ready[i].Kind)

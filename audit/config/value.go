@@ -133,7 +133,7 @@ func firstMatch(globs []Glob, name string) (Glob, bool) {
 	return "", false
 }
 
-func matchAny(globs []Glob, name string) bool {
+func anyMatch(globs []Glob, name string) bool {
 	_, ok := firstMatch(globs, name)
 	return ok
 }

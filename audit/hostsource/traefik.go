@@ -43,30 +43,30 @@ func traefikHosts(rule string) []string {
 	if len(rule) > longestRule {
 		return []string{"a rule of " + strconv.Itoa(len(rule)>>10) + " KiB"}
 	}
-	w := ruleWalk{text: rule}
+	w := hostCollector{text: rule}
 	expr, err := parser.ParseExpr(rule)
-	if err != nil || !w.walk(expr, false) {
+	if err != nil || !w.collect(expr, false) {
 		return []string{"rule " + strconv.Quote(rule)}
 	}
 	return w.found
 }
 
 // ruleWalk collects what a rule names.
-type ruleWalk struct {
+type hostCollector struct {
 	text  string
 	found []string
 }
 
 // walk looks at a part of a rule; not is true where it is negated. It reports
 // whether the part is one that rules are made of.
-func (w *ruleWalk) walk(e ast.Expr, not bool) bool {
+func (w *hostCollector) collect(e ast.Expr, not bool) bool {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
-		return w.walk(e.X, not)
+		return w.collect(e.X, not)
 	case *ast.UnaryExpr:
-		return e.Op == token.NOT && w.walk(e.X, !not)
+		return e.Op == token.NOT && w.collect(e.X, !not)
 	case *ast.BinaryExpr:
-		return (e.Op == token.LAND || e.Op == token.LOR) && w.walk(e.X, not) && w.walk(e.Y, not)
+		return (e.Op == token.LAND || e.Op == token.LOR) && w.collect(e.X, not) && w.collect(e.Y, not)
 	case *ast.CallExpr:
 		return w.matcher(e, not)
 	}
@@ -74,7 +74,7 @@ func (w *ruleWalk) walk(e ast.Expr, not bool) bool {
 }
 
 // matcher looks at one call. Traefik takes the name in several spellings.
-func (w *ruleWalk) matcher(call *ast.CallExpr, not bool) bool {
+func (w *hostCollector) matcher(call *ast.CallExpr, not bool) bool {
 	name, ok := call.Fun.(*ast.Ident)
 	if !ok {
 		return false
