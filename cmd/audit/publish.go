@@ -83,7 +83,7 @@ type publication struct {
 
 // open makes what publishing needs from the cluster. The function is called with the
 // error of a lease that could not be released.
-func (o *publishOptions) open(board *metrics.Exporter, unreleased func(error)) (*publication, error) {
+func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)) (*publication, error) {
 	cfg, err := restConfig(o.connection)
 	if err != nil {
 		return nil, err
@@ -122,13 +122,13 @@ func (o *publishOptions) open(board *metrics.Exporter, unreleased func(error)) (
 		},
 	}
 	p.events = o.newEventRecorder(cfg)
-	p.meter, err = o.newMeter(&p, board)
+	p.meter, err = o.newMeter(&p, exporter)
 	return &p, err
 }
 
 // newMeter returns the meter of a publication. A dry run pushes nothing.
-func (o *publishOptions) newMeter(p *publication, board *metrics.Exporter) (*serve.Meter, error) {
-	m := &serve.Meter{Board: board, Now: o.now}
+func (o *publishOptions) newMeter(p *publication, exporter *metrics.Exporter) (*serve.Meter, error) {
+	m := &serve.Meter{Exporter: exporter, Now: o.now}
 	add := func(name string, client any) {
 		if api, ok := client.(interface{ Usage() kube.Usage }); ok {
 			m.Clients = append(m.Clients, serve.Client{Name: name, API: api})
@@ -144,7 +144,7 @@ func (o *publishOptions) newMeter(p *publication, board *metrics.Exporter) (*ser
 	}
 	var err error
 	if !o.dryRun {
-		m.Gateway, err = newGateway(&o.config)
+		m.Pusher, err = newPusher(&o.config)
 	}
 	return m, err
 }

@@ -22,9 +22,9 @@ func TestREADMEMetrics(t *testing.T) {
 // metricsTable has the metrics of sweeps, by name.
 func metricsTable(t *testing.T) string {
 	t.Helper()
-	board := metrics.NewExporter("prod", metrics.LabelValues{Rules: []string{"r"}})
-	board.Update(eventfulSweep())
-	families, err := board.Gather()
+	exporter := metrics.NewExporter("prod", metrics.LabelValues{Rules: []string{"r"}})
+	exporter.Update(eventfulSweep())
+	families, err := exporter.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
