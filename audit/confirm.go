@@ -17,7 +17,7 @@ type Rereader interface {
 	// the parts that it read completely; of the others it hands over nothing, and
 	// says why they could not be read. An error means that the sweep was ended
 	// from outside.
-	Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []Unread, error)
+	Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []UnreadPart, error)
 }
 
 // manyNamespaces is from how many namespaces on a kind is read again as a whole:
@@ -25,7 +25,7 @@ type Rereader interface {
 const manyNamespaces = 20
 
 // Confirmation is what a second look at the cluster said.
-type Confirmation struct {
+type confirmation struct {
 	// Evaluation is the first one, with what was looked at again as it was
 	// judged the second time. What could not be looked at again is unjudged.
 	Evaluation Evaluation
@@ -40,38 +40,38 @@ type Confirmation struct {
 // confirm judges again whatever is about to be opened or resolved, on a fresh
 // read of the objects that it rests on. Kinds are read at different moments, so
 // what one list does not hold another may have held a moment ago.
-func (s *swept) confirm(ctx context.Context, src Rereader, about []Transition) (Confirmation, error) {
+func (s *swept) confirm(ctx context.Context, src Rereader, about []Transition) (confirmation, error) {
 	wanted := s.parts(about)
 	if len(wanted) == 0 {
-		return Confirmation{Evaluation: s.evaluation}, nil
+		return confirmation{Evaluation: s.evaluation}, nil
 	}
 	var fresh snapshot.Builder
 	read, unread, err := src.Reread(ctx, wanted, s.snap.Version, &fresh)
 	if err != nil {
-		return Confirmation{}, err
+		return confirmation{}, err
 	}
-	again := s.judge(s.snap.Patched(read, &fresh))
+	again := s.evaluate(s.snap.Patched(read, &fresh))
 	got := map[snapshot.Part]bool{}
 	for _, p := range read {
 		got[p] = true
 	}
-	j := newJudged(&again)
+	j := indexEvaluation(&again)
 	c := s.merge(about, again, func(t Transition) bool {
-		return !j.silent(t.Record.Rule, t.Record.ID) &&
+		return !j.unknown(t.Record.Rule, t.Record.ID) &&
 			!slices.ContainsFunc(s.partsOf(t), func(p snapshot.Part) bool { return !got[p] && !got[snapshot.Part{Kind: p.Kind}] })
 	})
-	c.Problems = s.inTheWay(about, unread, &again)
+	c.Problems = s.confirmationProblems(about, unread, &again)
 	return c, nil
 }
 
 // merge takes of the second evaluation what it says of the findings in question,
 // and all else from the first.
-func (s *swept) merge(about []Transition, again Evaluation, looked func(Transition) bool) Confirmation {
+func (s *swept) merge(about []Transition, again Evaluation, looked func(Transition) bool) confirmation {
 	second := map[string]Finding{}
 	for _, f := range again.Findings {
 		second[f.ID] = f
 	}
-	c := Confirmation{Evaluation: s.evaluation}
+	c := confirmation{Evaluation: s.evaluation}
 	in := map[string]bool{}
 	for _, t := range about {
 		in[t.Record.ID] = true

@@ -9,13 +9,13 @@ import (
 )
 
 // Unread is a part of the cluster that could not be read again.
-type Unread struct {
+type UnreadPart struct {
 	snapshot.Part
 	Reason string
 }
 
 // problem tells of it to people.
-func (u Unread) problem() Problem {
+func (u UnreadPart) problem() Problem {
 	where := string(u.Kind)
 	switch {
 	case u.Namespace == "":
@@ -29,20 +29,20 @@ func (u Unread) problem() Problem {
 
 // inTheWay returns what stood in the way of looking again: parts that could not be
 // read, and what the rules could judge the first time and cannot any more.
-func (s *swept) inTheWay(about []Transition, unread []Unread, again *Evaluation) []Problem {
+func (s *swept) confirmationProblems(about []Transition, unread []UnreadPart, again *Evaluation) []Problem {
 	var out []Problem
 	for _, u := range unread {
 		out = append(out, u.problem())
 	}
-	first := newJudged(&s.evaluation)
+	first := indexEvaluation(&s.evaluation)
 	for _, o := range again.Rules {
 		if o.Status != RuleRan && first.outcome[o.Rule] == RuleRan {
 			out = append(out, Problem{Where: "second look by " + o.Rule, Reason: o.Reason})
 		}
 	}
-	second := newJudged(again)
+	second := indexEvaluation(again)
 	for _, t := range about {
-		if id := t.Record.ID; second.unjudged[id] && !first.unjudged[id] {
+		if id := t.Record.ID; second.notEvaluated[id] && !first.notEvaluated[id] {
 			out = append(out, Problem{
 				Where: "second look at " + t.Record.Subject.String(), Reason: t.Record.Rule + " cannot judge it any more",
 			})

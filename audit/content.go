@@ -18,7 +18,7 @@ func sameContent(a, b Finding) bool {
 // matters reports whether owners should be told of a change: whether other objects
 // are part of the finding, or it is worse or less bad. That a cause is told in
 // other words, or one object more is counted, is no news.
-func matters(a, b Finding) bool {
+func significantChange(a, b Finding) bool {
 	return a.Severity != b.Severity || a.Verdict != b.Verdict ||
 		!slices.EqualFunc(a.Objects, b.Objects, func(x, y rules.Object) bool { return x.Ref == y.Ref })
 }

@@ -47,14 +47,10 @@ type RuleObject struct {
 
 // Evaluate lets each rule judge the snapshot. A rule whose kinds were not all
 // read is skipped, and one that errs or panics has failed: neither says
-// anything of its subjects. The time is that of the sweep.
-func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now time.Time) Evaluation {
-	return EvaluateAfter(&Previous{}, snap, set, c, now)
-}
-
-// EvaluateAfter is Evaluate with what an earlier sweep tells.
-func EvaluateAfter(p *Previous, snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now time.Time) Evaluation {
-	e := &evaluator{previous: p, config: c, now: now, owners: newOwners(c, snap), uses: make([]ExceptionUse, len(c.Exceptions))}
+// anything of its subjects. now is the start of the sweep, previous what an earlier
+// sweep saw, or nil.
+func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now time.Time, previous *Previous) Evaluation {
+	e := &evaluator{previous: cmp.Or(previous, &Previous{}), config: c, now: now, owners: newOwners(c, snap), uses: make([]ExceptionUse, len(c.Exceptions))}
 	var ev Evaluation
 	for i, j := range e.runAll(set, snap) {
 		rule, result := set[i], j.result
@@ -122,7 +118,7 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 func (e *evaluator) names(owners []rules.Owner) []string {
 	out := []string{}
 	for _, o := range owners {
-		out = append(out, e.owners.told(o))
+		out = append(out, e.owners.notified(o))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -27,7 +27,7 @@ func TestEvaluateFindingHoldsAllOfItsViolation(t *testing.T) {
 		Objects: []rules.Object{undated, newer, older},
 	}
 	set := []*rules.Rule{finds("probe", rules.Result{Violations: []rules.Violation{violation}})}
-	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now)
+	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now, nil)
 	want := []audit.Finding{{
 		ID: rules.ID("probe", violation.Subject), Rule: "probe", Severity: rules.High,
 		Subject: violation.Subject, Verdict: "contested",
@@ -59,7 +59,7 @@ func TestEvaluateSeverity(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			probe := finds("probe", rules.Result{Violations: []rules.Violation{{Downgrade: c.lighter}}})
-			ev := audit.Evaluate(freeze(snapshot.Facts{}), []*rules.Rule{probe}, parse(t, c.config, probe), now)
+			ev := audit.Evaluate(freeze(snapshot.Facts{}), []*rules.Rule{probe}, parse(t, c.config, probe), now, nil)
 			if got := ev.Findings[0].Severity; got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
@@ -88,7 +88,7 @@ func TestEvaluateNamesOwners(t *testing.T) {
 				Violations: []rules.Violation{{Owners: c.owners}},
 				Advisories: []rules.Advisory{{Owners: c.owners}},
 			})}
-			ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, c.config), now)
+			ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, c.config), now, nil)
 			if diff := cmp.Diff(c.want, ev.Findings[0].Owners); diff != "" {
 				t.Errorf("of the finding (-want +got):\n%s", diff)
 			}
@@ -112,7 +112,7 @@ func TestEvaluateHandsSettingsToRules(t *testing.T) {
 		return rules.Result{}, nil
 	}
 	text := `rules: {probe: {directions: [Egress], exemptNamespaces: ["sandbox-*"]}}`
-	ev := audit.Evaluate(freeze(snapshot.Facts{}), []*rules.Rule{probe}, parse(t, text, probe), now)
+	ev := audit.Evaluate(freeze(snapshot.Facts{}), []*rules.Rule{probe}, parse(t, text, probe), now, nil)
 	if ev.Rules[0].Status != audit.RuleRan {
 		t.Errorf("the rule has not run: %+v", ev.Rules[0])
 	}

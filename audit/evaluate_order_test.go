@@ -48,7 +48,7 @@ func results() (hosts, deny rules.Result) {
 func TestEvaluateSortsAllThatItReturns(t *testing.T) {
 	hosts, deny := results()
 	set := []*rules.Rule{finds("one-owner-per-host", hosts), finds("default-deny-present", deny)}
-	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now)
+	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now, nil)
 
 	var got []string
 	for _, o := range ev.Rules {
@@ -88,7 +88,7 @@ func TestEvaluateOrderOfRulesAndResultsChangesNothing(t *testing.T) {
 		}
 		set := []*rules.Rule{finds("one-owner-per-host", hosts), finds("default-deny-present", deny)}
 		shuffle(len(set), func(i, j int) { set[i], set[j] = set[j], set[i] })
-		return audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now)
+		return audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now, nil)
 	}
 	want := evaluate(func(int, func(i, j int)) {})
 	for seed := range uint64(20) {
@@ -102,7 +102,7 @@ func TestEvaluateOrderOfRulesAndResultsChangesNothing(t *testing.T) {
 func TestEvaluateGivesEachSubjectOfEachRuleAnIdentityOfItsOwn(t *testing.T) {
 	_, deny := results()
 	set := []*rules.Rule{finds("default-deny-present", deny), finds("owner-known", deny)}
-	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now)
+	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now, nil)
 	var ids []string
 	for _, f := range ev.Findings {
 		ids = append(ids, f.ID)

@@ -60,7 +60,7 @@ func TestEvaluateRuleOutcomeByStatusOfItsKinds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			probe := violates("probe", "shop")
 			probe.Needs = c.needs
-			ev := audit.Evaluate(freeze(snapshot.Facts{}, c.reads...), []*rules.Rule{probe}, parse(t, ""), now)
+			ev := audit.Evaluate(freeze(snapshot.Facts{}, c.reads...), []*rules.Rule{probe}, parse(t, ""), now, nil)
 			if diff := cmp.Diff([]audit.Outcome{c.want}, ev.Rules); diff != "" {
 				t.Errorf("outcome (-want +got):\n%s", diff)
 			}
@@ -99,7 +99,7 @@ func TestEvaluateRuleThatPanicsHasFailedWhereItPanicked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			set := []*rules.Rule{violates("before", "shop"), rule("probe", c.run), violates("with-others", "shop")}
-			ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now)
+			ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now, nil)
 			if got := ev.Rules[1]; got.Status != audit.RuleFailed || !regexp.MustCompile("^"+c.want+"$").MatchString(got.Reason) {
 				t.Errorf("got %s: %q, want failed: %s", got.Status, got.Reason, c.want)
 			}
@@ -121,7 +121,7 @@ func TestEvaluateRuleThatErrsSaysNothingElse(t *testing.T) {
 			Isolation:  []rules.Isolation{{Namespace: "shop"}},
 		}, errors.New("selector: too deep")
 	})
-	ev := audit.Evaluate(freeze(snapshot.Facts{}), []*rules.Rule{probe}, parse(t, ""), now)
+	ev := audit.Evaluate(freeze(snapshot.Facts{}), []*rules.Rule{probe}, parse(t, ""), now, nil)
 	want := []audit.Outcome{{Rule: "probe", Status: audit.RuleFailed, Reason: "selector: too deep"}}
 	if diff := cmp.Diff(want, ev.Rules); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)

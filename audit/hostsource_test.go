@@ -9,6 +9,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -41,7 +42,7 @@ func TestEvaluateWithoutAHostSource(t *testing.T) {
 		b.Add(snapshot.Facts{}, snapshot.Read{Kind: snapshot.Namespaces, Status: snapshot.Listed},
 			snapshot.Read{Kind: routes, Status: c.routes}, snapshot.Read{Kind: proxies, Status: c.proxies})
 		conf := config.Default()
-		ev := audit.Evaluate(b.Freeze(), []*rules.Rule{rule}, &conf, time.Now())
+		ev := audit.Evaluate(b.Freeze(), []*rules.Rule{rule}, &conf, time.Now(), nil)
 		if diff := cmp.Diff([]audit.Outcome{c.want}, ev.Rules); diff != "" {
 			t.Errorf("where %s (-want +got):\n%s", c.says, diff)
 		}
@@ -62,14 +63,14 @@ func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 	leaving := unread
 	leaving.Deleting = true
 	conf := config.Default()
-	rule := rules.OneOwnerPerHost()
+	rule := hosts.Rule()
 	judge := func(routes ...snapshot.HostObject) *audit.Evaluation {
 		var b snapshot.Builder
 		b.Add(snapshot.Facts{HostObjects: routes})
 		for _, kind := range rule.Needs {
 			b.Add(snapshot.Facts{}, snapshot.Read{Kind: kind, Status: snapshot.Listed})
 		}
-		ev := audit.Evaluate(b.Freeze(), []*rules.Rule{rule}, &conf, now)
+		ev := audit.Evaluate(b.Freeze(), []*rules.Rule{rule}, &conf, now, nil)
 		return &ev
 	}
 	hold := func(string) audit.Hold { return audit.Hold{} }

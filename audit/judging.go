@@ -12,14 +12,14 @@ import (
 )
 
 // judgement is what one rule says.
-type judgement struct {
+type ruleResult struct {
 	outcome Outcome
 	result  rules.Result
 }
 
 // runAll lets the rules judge side by side, and returns what each says in their order.
-func (e *evaluator) runAll(set []*rules.Rule, snap *snapshot.Snapshot) []judgement {
-	all := make([]judgement, len(set))
+func (e *evaluator) runAll(set []*rules.Rule, snap *snapshot.Snapshot) []ruleResult {
+	all := make([]ruleResult, len(set))
 	var wait sync.WaitGroup
 	for i, rule := range set {
 		wait.Go(func() { all[i].outcome, all[i].result = e.run(rule, snap) })

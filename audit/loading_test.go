@@ -7,6 +7,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 )
 
 // outrun is a lock that somebody else takes and gives back between the first try to
@@ -44,7 +45,7 @@ func TestPublishGoesByWhatIsStoredOnceTheLockIsHeld(t *testing.T) {
 	store.before = func(string) { tries++ }
 	p := publisher(store, w)
 	lock := outrun{store.loaded, func() { publish(t, store.memory, w) }}
-	_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), p, lock)
+	_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), p, lock)
 	if err != nil || len(published.Transitions) != 1 || published.Transitions[0].Why != audit.ReasonConfirmed {
 		t.Errorf("error %v, transitions %+v", err, published)
 	}
@@ -82,7 +83,7 @@ func TestPublishGivesUpLoadingWithTheLock(t *testing.T) {
 			store := hung{newMemory(), make(chan struct{})}
 			p := publisher(newMemory(), w)
 			p.Store = store
-			_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), p, lock)
+			_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), p, lock)
 			if err == nil {
 				t.Error("it publishes")
 			}

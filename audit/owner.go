@@ -107,7 +107,7 @@ func (o *owners) decide(name string) namespaceOwner {
 // to the fallback owner; without one, and where its Namespace names a channel that
 // may be used, the namespace stands for its owner, or the cluster for that of an
 // object in none.
-func (o *owners) told(owner rules.Owner) string {
+func (o *owners) notified(owner rules.Owner) string {
 	switch {
 	case owner.Known():
 		return owner.Name

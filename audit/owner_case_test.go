@@ -55,7 +55,7 @@ func (c ownerCase) run(t *testing.T) {
 		got = in.Owner(&facts.Ingresses[0].Meta)
 		return rules.Result{Violations: []rules.Violation{{Owners: []rules.Owner{got}}}}, nil
 	})
-	ev := audit.Evaluate(freeze(facts), []*rules.Rule{probe}, cfg, now)
+	ev := audit.Evaluate(freeze(facts), []*rules.Rule{probe}, cfg, now, nil)
 	if diff := cmp.Diff(c.want, got); diff != "" {
 		t.Errorf("owner (-want +got):\n%s", diff)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -23,7 +24,7 @@ func ownersOf(t *testing.T, config string, facts snapshot.Facts, objects ...*sna
 		}
 		return rules.Result{}, nil
 	})
-	audit.Evaluate(freeze(facts), []*rules.Rule{probe}, parse(t, config), now)
+	audit.Evaluate(freeze(facts), []*rules.Rule{probe}, parse(t, config), now, nil)
 	return got
 }
 
@@ -81,7 +82,7 @@ func TestOwnerContradictionIsFoundAndReported(t *testing.T) {
 		},
 		Ingresses: []snapshot.Ingress{host("shop", marks{}), host("thief", label("owner", "team-a"))},
 	}
-	ev := audit.Evaluate(freeze(facts), []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), now)
+	ev := audit.Evaluate(freeze(facts), []*rules.Rule{hosts.Rule()}, parse(t, ""), now, nil)
 	if len(ev.Findings) != 1 {
 		t.Fatalf("got %d findings, want the stolen host", len(ev.Findings))
 	}

@@ -30,7 +30,7 @@ type NamespaceOwner struct {
 // What decides where neither the registry nor the Namespace names an owner.
 const (
 	ByFallback = "fallback"
-	ByNothing  = "none"
+	ByNone     = "none"
 )
 
 // Ownership says who owns each namespace of a snapshot, sorted by namespace. Of a
@@ -45,14 +45,14 @@ func (o *owners) all() []NamespaceOwner {
 	for _, name := range o.snap.NamespaceNames() {
 		n := o.namespace(name)
 		row := NamespaceOwner{
-			Namespace: name, Owner: o.told(n.owner), By: n.owner.Source, Registry: n.registry, Shared: n.shared,
+			Namespace: name, Owner: o.notified(n.owner), By: n.owner.Source, Registry: n.registry, Shared: n.shared,
 		}
 		switch {
 		case n.owner.Known():
 		case row.Owner == o.config.Owners.Fallback:
 			row.By = ByFallback
 		default:
-			row.By = ByNothing
+			row.By = ByNone
 		}
 		if n.channel != "" {
 			row.Channel, row.Allowed = o.config.Slack.ChannelFrom.Channel(n.channel)
@@ -98,12 +98,12 @@ const (
 	FromRegistry   DestinationSource = "registry"   // the owner's own entry
 	FromAnnotation DestinationSource = "annotation" // of the Namespace
 	FromFallback   DestinationSource = "fallback"   // the entry of the fallback owner
-	FromNowhere    DestinationSource = "nobody"
+	FromNone       DestinationSource = "none"
 )
 
-// Naming returns the namespaces by which owners have a channel, by owner: of
+// ChannelNamespaces returns the namespaces by which owners have a channel, by owner: of
 // several that name one the first by name, whatever namespace it is about.
-func Naming(ownership []NamespaceOwner) map[string]NamespaceOwner {
+func ChannelNamespaces(ownership []NamespaceOwner) map[string]NamespaceOwner {
 	byOwner := map[string]NamespaceOwner{}
 	for _, n := range ownership {
 		if _, known := byOwner[n.Owner]; !known && n.Allowed && n.By != ByFallback {
@@ -118,14 +118,14 @@ func Naming(ownership []NamespaceOwner) map[string]NamespaceOwner {
 // team's messages away from where the team looks; then the Namespace, then the
 // fallback owner.
 func DestinationOf(n NamespaceOwner, c *config.Config) Destination {
-	if team := c.Owners.Team(n.Owner); n.By != ByFallback && team != nil && team.Slack.Told() {
+	if team := c.Owners.Team(n.Owner); n.By != ByFallback && team != nil && team.Slack.HasDestination() {
 		return Destination{string(team.Slack.Channel), team.Slack.WebhookFile, FromRegistry}
 	}
 	if n.Allowed {
 		return Destination{Channel: n.Channel, From: FromAnnotation}
 	}
-	if team := c.Owners.Team(c.Owners.Fallback); team != nil && team.Slack.Told() {
+	if team := c.Owners.Team(c.Owners.Fallback); team != nil && team.Slack.HasDestination() {
 		return Destination{string(team.Slack.Channel), team.Slack.WebhookFile, FromFallback}
 	}
-	return Destination{From: FromNowhere}
+	return Destination{From: FromNone}
 }

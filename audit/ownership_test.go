@@ -53,12 +53,12 @@ func TestOwnership(t *testing.T) {
 		}, {
 			"an owner that the registry does not know has no place", channels, "x", annotation("team", "team-z"),
 			audit.NamespaceOwner{Owner: "team-z", By: "annotation team of the Namespace"},
-			audit.Destination{From: audit.FromNowhere},
+			audit.Destination{From: audit.FromNone},
 		}, {
 			"without any owner the namespace is its own", channels, "x",
 			marks{},
-			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNothing},
-			audit.Destination{From: audit.FromNowhere},
+			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNone},
+			audit.Destination{From: audit.FromNone},
 		}, {
 			"or the fallback stands in for it", withFallback, "x",
 			marks{},
@@ -66,15 +66,15 @@ func TestOwnership(t *testing.T) {
 			audit.Destination{WebhookFile: "hooks/b", From: audit.FromFallback},
 		}, {
 			"a shared namespace says so", channels, "x", label("eventuallytrue.dev/shared", "true"),
-			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNothing, Shared: true},
-			audit.Destination{From: audit.FromNowhere},
+			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNone, Shared: true},
+			audit.Destination{From: audit.FromNone},
 		}, {
 			"a Namespace names the channel of an owner without one", channels, "lab", channel("#team-lab"),
 			audit.NamespaceOwner{Owner: "team-c", By: `namespaces "lab"`, Registry: true, Channel: "team-lab", Allowed: true},
 			audit.Destination{Channel: "team-lab", From: audit.FromAnnotation},
 		}, {
 			"and its own where nobody owns it: the fallback is not needed", withFallback, "x", channel("team-x"),
-			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNothing, Channel: "team-x", Allowed: true},
+			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNone, Channel: "team-x", Allowed: true},
 			audit.Destination{Channel: "team-x", From: audit.FromAnnotation},
 		}, {
 			"it does not lead a team away from its channel", channels, "shop", channel("team-x"),
@@ -83,11 +83,11 @@ func TestOwnership(t *testing.T) {
 		}, {
 			"a channel that is not allowed is only shown", channels, "lab", channel("general"),
 			audit.NamespaceOwner{Owner: "team-c", By: `namespaces "lab"`, Registry: true, Channel: "general"},
-			audit.Destination{From: audit.FromNowhere},
+			audit.Destination{From: audit.FromNone},
 		}, {
 			"without the switch an annotation says nothing", registry, "x", channel("team-x"),
-			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNothing},
-			audit.Destination{From: audit.FromNowhere},
+			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNone},
+			audit.Destination{From: audit.FromNone},
 		},
 	} {
 		t.Run(c.says, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestOwnersOfSeveralNamespacesHaveOneChannel(t *testing.T) {
 	owned := func(channel string) marks {
 		return marks{labels: map[string]string{"owner": "team-z"}, annotations: map[string]string{"example.com/channel": channel}}
 	}
-	naming := audit.Naming(audit.Ownership(snapshotOf(cfg, map[string]marks{
+	naming := audit.ChannelNamespaces(audit.Ownership(snapshotOf(cfg, map[string]marks{
 		"d": owned("team-d"), "c": owned("team-c"), "b": owned("general"), "a": label("owner", "team-z"),
 		"shop": annotation("example.com/channel", "team-shop"),
 	}, snapshot.Facts{}), cfg))
@@ -137,7 +137,7 @@ func TestOwnershipHasEveryNamespaceInOrder(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ownership (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(audit.Ownership(snap, cfg), audit.Evaluate(snap, nil, cfg, now).Ownership); diff != "" {
+	if diff := cmp.Diff(audit.Ownership(snap, cfg), audit.Evaluate(snap, nil, cfg, now, nil).Ownership); diff != "" {
 		t.Errorf("an evaluation has another ownership (-want +got):\n%s", diff)
 	}
 }
@@ -150,7 +150,7 @@ func TestChannelThatIsNotAllowedIsAnAdvisory(t *testing.T) {
 		"silent":  {},
 	}, snapshot.Facts{})
 	var got []string
-	for _, a := range audit.Evaluate(snap, nil, cfg, now).Advisories {
+	for _, a := range audit.Evaluate(snap, nil, cfg, now, nil).Advisories {
 		got = append(got, fmt.Sprintf("%s: %s %s of %v: %s", a.Rule, a.Subject.Kind, a.Subject, a.Owners, a.Message))
 	}
 	want := []string{

@@ -12,7 +12,7 @@ type Phase struct {
 // two only.
 const (
 	PhaseRead     = "read"
-	PhaseEvaluate = "judge"
+	PhaseEvaluate = "evaluate"
 	PhaseWait     = "wait"    // for the lock, and for what is stored, once all is judged
 	PhaseConfirm  = "confirm" // what is about to be opened or resolved
 	PhaseStore    = "store"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 )
 
 func phaseNames(res *audit.Result) []string {
@@ -22,7 +23,7 @@ func phaseNames(res *audit.Result) []string {
 
 func TestPhasesOfASweepThatPublishes(t *testing.T) {
 	res, _ := publish(t, newMemory(), &world{first: contested(), second: contested()})
-	want := []string{"read", "judge", "wait", "confirm", "store"}
+	want := []string{"read", "evaluate", "wait", "confirm", "store"}
 	if diff := cmp.Diff(want, phaseNames(res)); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
@@ -43,11 +44,11 @@ func (unreachable) Load(context.Context) ([]audit.Stored, []string, error) {
 func TestPhasesOfASweepThatCannotPublishAreTold(t *testing.T) {
 	store := unreachable{newMemory()}
 	w := &world{first: contested(), second: contested()}
-	res, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), publisher(store, w), free{})
+	res, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), publisher(store, w), free{})
 	if err == nil {
 		t.Fatal("findings that cannot be loaded are no error")
 	}
-	if diff := cmp.Diff([]string{"read", "judge", "wait"}, phaseNames(res)); diff != "" {
+	if diff := cmp.Diff([]string{"read", "evaluate", "wait"}, phaseNames(res)); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
 }

@@ -34,7 +34,7 @@ func TestFindingKeepsTheTimeItWasFirstSeen(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := parse(t, "")
-			ev := audit.EvaluateAfter(&audit.Previous{FirstSeen: c.seen}, snap, []*rules.Rule{probe}, config, now)
+			ev := audit.Evaluate(snap, []*rules.Rule{probe}, config, now, &audit.Previous{FirstSeen: c.seen})
 			if got := ev.Findings[0].FirstSeen; !got.Equal(c.want) {
 				t.Errorf("first seen %s, want %s", got, c.want)
 			}
@@ -58,7 +58,7 @@ func TestRuleIsToldWhatAnEarlierSweepSaw(t *testing.T) {
 	}
 	var b snapshot.Builder
 	b.Add(snapshot.Facts{}, snapshot.Read{Kind: snapshot.Namespaces, Status: snapshot.Listed})
-	audit.EvaluateAfter(earlier, b.Freeze(), []*rules.Rule{probe}, parse(t, ""), now)
+	audit.Evaluate(b.Freeze(), []*rules.Rule{probe}, parse(t, ""), now, earlier)
 	want := []rules.Previous{{State: rules.Present, At: now}, {State: rules.Missing, At: now}, {}, {}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)

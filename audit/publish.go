@@ -48,7 +48,7 @@ type Published struct {
 // publish brings what is stored in line with what was swept. It is to be called
 // by one publisher at a time; where two are at it all the same, each finding is
 // still created once and no write is lost, since a conflict is decided again.
-func (p *Publisher) publish(turn turn, s *swept, res *Result) (*Published, error) {
+func (p *Publisher) publish(turn lease, s *swept, res *Result) (*Published, error) {
 	ctx, stored, newer := turn.held, turn.stored, turn.newer
 	r := p.Reconciler
 	r.Now = res.Started
@@ -65,7 +65,7 @@ func (p *Publisher) publish(turn turn, s *swept, res *Result) (*Published, error
 	p.fit(&s.evaluation)
 	final, ev := r.Reconcile(records, &s.evaluation), &s.evaluation
 	out := &Published{Newer: newer}
-	if about := turning(final); len(about) > 0 {
+	if about := needConfirmation(final); len(about) > 0 {
 		confirmed, err := s.confirm(ctx, p.Source, about)
 		if err != nil {
 			s.watch.end(PhaseConfirm)
@@ -88,7 +88,7 @@ func (p *Publisher) publish(turn turn, s *swept, res *Result) (*Published, error
 	}
 	out.Transitions = final
 	if p.DryRun {
-		pretend(final, versions)
+		applyToVersions(final, versions)
 	} else {
 		out.Failed = p.write(ctx, r, final, versions, ev)
 	}
@@ -101,7 +101,7 @@ func (p *Publisher) publish(turn turn, s *swept, res *Result) (*Published, error
 }
 
 // pretend leaves in versions what would be stored.
-func pretend(all []Transition, versions map[string]Stored) {
+func applyToVersions(all []Transition, versions map[string]Stored) {
 	for _, t := range all {
 		if t.Delete {
 			delete(versions, t.Record.ID)
@@ -133,10 +133,10 @@ func (p *Publisher) fit(ev *Evaluation) {
 }
 
 // turning returns the transitions that turn.
-func turning(all []Transition) []Transition {
+func needConfirmation(all []Transition) []Transition {
 	var out []Transition
 	for _, t := range all {
-		if t.turns() {
+		if t.needsConfirmation() {
 			out = append(out, t)
 		}
 	}
@@ -146,7 +146,7 @@ func turning(all []Transition) []Transition {
 // turns reports whether a transition opens a finding, ends it or changes what it
 // says, on the word of one list. Somebody who read later may have stored a change
 // that this one does not know of, and that it would take back.
-func (t Transition) turns() bool {
+func (t Transition) needsConfirmation() bool {
 	switch t.Why {
 	case ReasonOpened, ReasonReopened, ReasonChanged, ReasonPending, ReasonResolved, ReasonGone:
 		return true

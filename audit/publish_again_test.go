@@ -8,13 +8,14 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // giddy is the rule on hosts, but that it judges once and then cannot judge any
 // more: it errs, or says so of the host.
 func giddy(errs bool) *rules.Rule {
-	r := rules.OneOwnerPerHost()
+	r := hosts.Rule()
 	run, looks := r.Run, 0
 	r.Run = func(in rules.Input) (rules.Result, error) {
 		looks++
@@ -78,7 +79,7 @@ func TestPublishLetsWaitWhatTheSecondLookDoesNotSee(t *testing.T) {
 		w := &world{first: first, second: second}
 		p := publisher(store, w)
 		p.Reconciler.Hold = func(string) audit.Hold { return audit.Hold{Sweeps: 3} }
-		if _, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), p, free{}); err != nil {
+		if _, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), p, free{}); err != nil {
 			t.Fatal(err)
 		}
 	}

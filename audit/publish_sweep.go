@@ -15,7 +15,7 @@ type swept struct {
 	snap       *snapshot.Snapshot
 	set        []*rules.Rule
 	evaluation Evaluation
-	judge      func(*snapshot.Snapshot) Evaluation
+	evaluate   func(*snapshot.Snapshot) Evaluation
 	watch      *stopwatch
 }
 
@@ -46,11 +46,11 @@ type Lock interface {
 func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time,
 	p *Publisher, lock Lock,
 ) (*Result, *Published, error) {
-	coming := make(chan turn, 1)
+	coming := make(chan lease, 1)
 	read := thenSource{src, func() {
 		go func() { coming <- p.takeTurn(ctx, lock) }()
 	}}
-	res, s, err := sweep(ctx, &Previous{}, read, set, c, clock)
+	res, s, err := sweep(ctx, read, set, c, clock, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,7 +86,7 @@ func (s thenSource) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot
 }
 
 // turn is a lock that is held, and what is stored in the meantime.
-type turn struct {
+type lease struct {
 	held    context.Context
 	release func() // to be called even with an error
 	stored  []Stored
@@ -96,14 +96,14 @@ type turn struct {
 
 // takeTurn takes the lock and loads what is stored. The two are done side by side:
 // whoever takes the lock writes, which takes a server some time.
-func (p *Publisher) takeTurn(ctx context.Context, lock Lock) turn {
+func (p *Publisher) takeTurn(ctx context.Context, lock Lock) lease {
 	l := loading{store: p.Store}
 	defer l.drop()
 	held, release, err := lock.Acquire(ctx, func() { l.begin(ctx) })
 	if err != nil {
-		return turn{release: func() {}, err: err}
+		return lease{release: func() {}, err: err}
 	}
-	t := turn{held: held, release: release}
+	t := lease{held: held, release: release}
 	t.stored, t.newer, t.err = l.end(held)
 	return t
 }

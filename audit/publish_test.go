@@ -10,6 +10,8 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
+	"github.com/eventuallytrue/audit/rules/isolation"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -39,7 +41,7 @@ func publisher(store audit.Store, w *world) *audit.Publisher {
 
 func publish(t *testing.T, store *memory, w *world) (*audit.Result, *audit.Published) {
 	t.Helper()
-	set := []*rules.Rule{rules.OneOwnerPerHost()}
+	set := []*rules.Rule{hosts.Rule()}
 	res, published, err := audit.SweepAndPublish(t.Context(), w, set, parse(t, ""), ticking(), publisher(store, w), free{})
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +178,7 @@ func TestPublishRepairsAFindingThatWasLeftBare(t *testing.T) {
 	store := newMemory()
 	publish(t, store, &world{first: contested(), second: contested()})
 	for id, s := range store.records {
-		bare := audit.Stored{Version: s.Version, Bare: true}
+		bare := audit.Stored{Version: s.Version, Incomplete: true}
 		bare.ID, bare.Rule, bare.Subject = s.ID, s.Rule, s.Subject
 		store.records[id] = bare
 	}
@@ -202,7 +204,7 @@ func (lost) Acquire(ctx context.Context, _ func()) (context.Context, func(), err
 
 func TestPublishWritesNothingOnceTheLockIsLost(t *testing.T) {
 	store, w := newMemory(), &world{first: contested(), second: contested()}
-	_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), publisher(store, w), lost{})
+	_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), publisher(store, w), lost{})
 	if err == nil || store.writes != 0 {
 		t.Errorf("error %v after %d writes", err, store.writes)
 	}
@@ -221,7 +223,7 @@ func unprotected(policy bool) snapshot.Facts {
 }
 
 func TestPublishSeesAPolicyThatCameBetweenTwoLists(t *testing.T) {
-	set := []*rules.Rule{rules.DefaultDenyPresent()}
+	set := []*rules.Rule{isolation.Rule()}
 	for _, c := range []struct {
 		name          string
 		first, second bool

@@ -89,7 +89,7 @@ func again(r Reconciler, t Transition, records []Record, ev *Evaluation) Transit
 		return Transition{Record: t.Record, Why: ReasonGone, Delete: true}
 	}
 	now := decided[0]
-	if now.news() {
+	if now.isNewToOwners() {
 		now.Record.Storm = t.Record.Storm
 	}
 	return now

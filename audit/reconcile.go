@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
 )
 
@@ -53,23 +54,19 @@ type Transition struct {
 	was []rules.Object // what a finding that changes rested on before
 	// matters is true where what changed is more than the words it is told in, and
 	// announces where somebody is to be told of a finding that was there before.
-	matters, announces bool
+	significant, newToOwner bool
 }
 
 // Matters reports whether a finding that changed is more than told in other words.
-func (t *Transition) Matters() bool { return t.matters }
+func (t *Transition) Significant() bool { return t.significant }
 
 // news reports whether owners hear of the finding as of a new one.
-func (t *Transition) news() bool {
-	return t.Why == ReasonOpened || t.Why == ReasonReopened || t.announces
+func (t *Transition) isNewToOwners() bool {
+	return t.Why == ReasonOpened || t.Why == ReasonReopened || t.newToOwner
 }
 
-// Hold is how long a new violation is pending before it is opened: for as many
-// sweeps and as long as given. The zero value opens at once.
-type Hold struct {
-	Sweeps int
-	For    time.Duration
-}
+// Hold is how long a new violation is pending before it is opened.
+type Hold = config.Hold
 
 // Reconciliation is what Reconcile goes by.
 type Reconciler struct {
@@ -91,7 +88,7 @@ type Reconciler struct {
 // a finding whose rule did not run, or knows that it could not judge the
 // subject, is carried over untouched.
 func (r Reconciler) Reconcile(stored []Record, ev *Evaluation) []Transition {
-	j := newJudged(ev)
+	j := indexEvaluation(ev)
 	var out []Transition
 	known := map[string]bool{}
 	for _, rec := range stored {
@@ -104,7 +101,7 @@ func (r Reconciler) Reconcile(stored []Record, ev *Evaluation) []Transition {
 		}
 	}
 	for i := range out {
-		r.owe(&out[i])
+		r.setPending(&out[i])
 	}
 	r.markStorm(out)
 	slices.SortFunc(out, func(a, b Transition) int { return cmp.Compare(a.Record.ID, b.Record.ID) })
@@ -133,10 +130,10 @@ func (r Reconciler) hold(rec Record, open Reason) Transition {
 }
 
 // stored says what becomes of a finding that is stored.
-func (r Reconciler) stored(rec Record, j *judged) Transition {
+func (r Reconciler) stored(rec Record, j *evaluated) Transition {
 	f, found := j.findings[rec.ID]
 	switch {
-	case j.silent(rec.Rule, rec.ID):
+	case j.unknown(rec.Rule, rec.ID):
 		return Transition{Record: rec, Why: ReasonCarriedOver}
 	case found:
 		return r.seen(rec, f)
@@ -145,7 +142,7 @@ func (r Reconciler) stored(rec Record, j *judged) Transition {
 			return Transition{Record: rec, Why: ReasonExpired, Delete: true}
 		}
 		return Transition{Record: rec, Why: ReasonKept}
-	case j.hidden(rec):
+	case j.mayPersist(rec):
 		return Transition{Record: rec, Why: ReasonCarriedOver}
 	}
 	why := ReasonResolved
@@ -185,14 +182,14 @@ func (r Reconciler) seen(rec Record, f Finding) Transition {
 		return Transition{Record: was, Why: ReasonConfirmed}
 	}
 	rec.Reason = ReasonChanged
-	return Transition{Record: rec, Why: ReasonChanged, Write: true, was: was.Objects, matters: matters(was.Finding, f)}
+	return Transition{Record: rec, Why: ReasonChanged, Write: true, was: was.Objects, significant: significantChange(was.Finding, f)}
 }
 
 // markStorm flags the findings that are new to owners, if they are too many.
 func (r Reconciler) markStorm(all []Transition) {
 	n := 0
 	for i := range all {
-		if all[i].news() {
+		if all[i].isNewToOwners() {
 			n++
 		}
 	}
@@ -200,7 +197,7 @@ func (r Reconciler) markStorm(all []Transition) {
 		return
 	}
 	for i := range all {
-		if all[i].news() {
+		if all[i].isNewToOwners() {
 			all[i].Record.Storm = true
 		}
 	}

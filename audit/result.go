@@ -31,9 +31,9 @@ type Result struct {
 	// Messages are what would be sent, in the order in which it would be, of a
 	// sweep that only rehearses.
 	Messages []Message
-	// Silenced are the findings of which report-only lets nobody be told. It is
+	// ReportOnly are the findings of which report-only lets nobody be told. It is
 	// nil where nothing is report-only.
-	Silenced *Silenced
+	ReportOnly *ReportOnly
 	// Ownership says who owns each of Namespaces. Filter leaves it whole, since
 	// what concerns one namespace may be told to the owner of another.
 	Ownership  []NamespaceOwner
@@ -81,8 +81,8 @@ func (r *Result) Worst() rules.Severity {
 	return worst
 }
 
-// Silenced counts what report-only keeps from owners.
-type Silenced struct {
+// ReportOnly counts what report-only keeps from owners.
+type ReportOnly struct {
 	Findings int
 	// Messages is how many digests they would make, were they new and told.
 	Messages int
@@ -101,7 +101,7 @@ type IgnoredKind struct {
 	Items                int
 }
 
-func comparePassed(a, b IgnoredKind) int {
+func compareIgnored(a, b IgnoredKind) int {
 	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind),
 		strings.Compare(a.Version, b.Version))
 }

@@ -14,7 +14,7 @@ type Stored struct {
 	// Bare is true of a finding that was created and whose record was not
 	// written any more: somebody was ended in between. Nothing is known of it
 	// but rule and subject, and its State is empty.
-	Bare bool
+	Incomplete bool
 	// Stale is true where something that the store keeps beside the record, to
 	// find it by, does not fit the record: it has to be written once more.
 	Stale bool

@@ -13,18 +13,13 @@ import (
 // Sweep reads the source and lets the rules judge it. It changes nothing
 // anywhere. An error means that the sweep was ended from outside, and there is
 // no result.
-func Sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time) (*Result, error) {
-	return SweepAfter(ctx, &Previous{}, src, set, c, clock)
-}
-
-// SweepAfter is Sweep with what an earlier sweep tells.
-func SweepAfter(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time) (*Result, error) {
-	res, _, err := sweep(ctx, p, src, set, c, clock)
+func Sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time, previous *Previous) (*Result, error) {
+	res, _, err := sweep(ctx, src, set, c, clock, previous)
 	return res, err
 }
 
 // sweep also returns what the result was made of.
-func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time) (*Result, *swept, error) {
+func sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time, previous *Previous) (*Result, *swept, error) {
 	started := clock()
 	var b snapshot.Builder
 	reading, err := src.Read(ctx, Needs(set), &b)
@@ -33,12 +28,12 @@ func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *c
 	}
 	watch := newStopwatch(clock, started)
 	watch.end(PhaseRead)
-	s := &swept{snap: b.Freeze(), set: set, watch: watch, judge: func(snap *snapshot.Snapshot) Evaluation {
-		return EvaluateAfter(p, snap, set, c, started)
+	s := &swept{snap: b.Freeze(), set: set, watch: watch, evaluate: func(snap *snapshot.Snapshot) Evaluation {
+		return Evaluate(snap, set, c, started, previous)
 	}}
-	s.evaluation = s.judge(s.snap)
+	s.evaluation = s.evaluate(s.snap)
 	watch.end(PhaseEvaluate)
-	slices.SortFunc(reading.Ignored, comparePassed)
+	slices.SortFunc(reading.Ignored, compareIgnored)
 	return &Result{
 		Cluster:    c.Cluster,
 		Started:    started,

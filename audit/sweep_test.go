@@ -66,7 +66,7 @@ func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
 		}
 		return res, nil
 	})
-	got, err := audit.Sweep(t.Context(), src, []*rules.Rule{probe}, parse(t, "cluster: prod-eu-1"), ticking())
+	got, err := audit.Sweep(t.Context(), src, []*rules.Rule{probe}, parse(t, "cluster: prod-eu-1"), ticking(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +90,9 @@ func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
 		}},
 		Advisories: []audit.Advisory{{Rule: "probe", Subject: subject, Owners: []string{}, Message: "look"}},
 		Isolation:  []rules.Isolation{{Namespace: "shop"}},
-		Ownership:  []audit.NamespaceOwner{{Namespace: "shop", Owner: "namespace shop", By: audit.ByNothing}},
+		Ownership:  []audit.NamespaceOwner{{Namespace: "shop", Owner: "namespace shop", By: audit.ByNone}},
 		Exceptions: []audit.ExceptionUse{},
-		Phases:     []audit.Phase{{Name: "read", Took: time.Second}, {Name: "judge", Took: time.Second}},
+		Phases:     []audit.Phase{{Name: "read", Took: time.Second}, {Name: "evaluate", Took: time.Second}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
@@ -105,7 +105,7 @@ func TestSweepAsksForWhatItsRulesNeed(t *testing.T) {
 		Name: "probe", Needs: []snapshot.Kind{snapshot.IngressClasses, snapshot.Ingresses}, Uses: []snapshot.Kind{snapshot.Pods},
 		Run: func(rules.Input) (rules.Result, error) { return rules.Result{}, nil },
 	}
-	if _, err := audit.Sweep(t.Context(), src, []*rules.Rule{rule}, parse(t, ""), ticking()); err != nil {
+	if _, err := audit.Sweep(t.Context(), src, []*rules.Rule{rule}, parse(t, ""), ticking(), nil); err != nil {
 		t.Fatal(err)
 	}
 	want := []snapshot.Kind{snapshot.IngressClasses, snapshot.Ingresses, snapshot.Namespaces, snapshot.Pods}
@@ -128,7 +128,7 @@ func TestSweepThatWasEndedHasNoResult(t *testing.T) {
 		judged = true
 		return rules.Result{}, nil
 	})
-	got, err := audit.Sweep(t.Context(), src, []*rules.Rule{probe}, parse(t, ""), ticking())
+	got, err := audit.Sweep(t.Context(), src, []*rules.Rule{probe}, parse(t, ""), ticking(), nil)
 	if got != nil || !errors.Is(err, ended) {
 		t.Errorf("got %+v and %v, want nothing but the error of the source", got, err)
 	}

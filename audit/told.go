@@ -49,7 +49,7 @@ type Claim struct {
 	By string
 	At time.Time
 	// Leased is true where By had the Lease: whoever has it now, By has it no more.
-	Leased bool
+	WithLease bool
 }
 
 // ToldBy returns what an owner was told by a sender: nothing, where there is no
@@ -75,10 +75,10 @@ func (r *Record) SetNotification(m Notification) {
 		}
 	}
 	r.Notifications = append(told, m)
-	slices.SortFunc(r.Notifications, compareTold)
+	slices.SortFunc(r.Notifications, compareNotifications)
 }
 
-func compareTold(a, b Notification) int {
+func compareNotifications(a, b Notification) int {
 	return cmp.Or(strings.Compare(a.Sender, b.Sender), strings.Compare(a.Owner, b.Owner))
 }
 
@@ -93,7 +93,7 @@ func (m Notification) Notified() bool {
 
 // owe stores in a transition what it gives owners to be told. What is known of a
 // finding that is carried over is as old as what they were told already.
-func (r Reconciler) owe(t *Transition) {
+func (r Reconciler) setPending(t *Transition) {
 	rec := &t.Record
 	if r.Senders == nil || t.Delete || t.Why == ReasonCarriedOver || rec.State == StatePending {
 		return
@@ -101,11 +101,11 @@ func (r Reconciler) owe(t *Transition) {
 	was := rec.Notifications
 	if rec.State == StateResolved {
 		for _, m := range was {
-			m.Pending = r.dueAtEnd(rec.Rule, m)
+			m.Pending = r.pendingAfterResolve(rec.Rule, m)
 			rec.SetNotification(m)
 		}
 	} else {
-		r.oweOpen(t)
+		r.setPendingWhileOpen(t)
 	}
 	if !slices.Equal(was, rec.Notifications) {
 		t.Write = true
@@ -114,7 +114,7 @@ func (r Reconciler) owe(t *Transition) {
 
 // dueAtEnd is what is to be told of a finding that was resolved. Whoever was never
 // told of it, and was not to be, is spared the end as well.
-func (r Reconciler) dueAtEnd(rule string, m Notification) Event {
+func (r Reconciler) pendingAfterResolve(rule string, m Notification) Event {
 	if m.Notified() && m.Pending != EventReleased || m.Pending != "" {
 		if slices.Contains(r.Senders(rule, m.Owner), m.Sender) {
 			return EventResolved
@@ -124,7 +124,7 @@ func (r Reconciler) dueAtEnd(rule string, m Notification) Event {
 }
 
 // oweOpen is owe for a finding that is open.
-func (r Reconciler) oweOpen(t *Transition) {
+func (r Reconciler) setPendingWhileOpen(t *Transition) {
 	rec := &t.Record
 	wanted := map[[2]string]bool{}
 	for _, owner := range rec.Owners {
@@ -134,9 +134,9 @@ func (r Reconciler) oweOpen(t *Transition) {
 			if m == (Notification{Sender: sender, Owner: owner}) && r.MaxNotifications > 0 && len(rec.Notifications) >= r.MaxNotifications {
 				continue
 			}
-			due := dueWhileOpen(m, t)
+			due := pendingWhileOpen(m, t)
 			if due != m.Pending && (due == EventOpened || due == EventReopened) {
-				t.announces = true
+				t.newToOwner = true
 			}
 			m.Pending = due
 			rec.SetNotification(m)
@@ -160,7 +160,7 @@ func (r Reconciler) oweOpen(t *Transition) {
 }
 
 // dueWhileOpen is what an owner is to be told of a finding that is open.
-func dueWhileOpen(m Notification, t *Transition) Event {
+func pendingWhileOpen(m Notification, t *Transition) Event {
 	switch {
 	case !m.Notified() && m.Last == EventResolved:
 		return EventReopened
@@ -170,7 +170,7 @@ func dueWhileOpen(m Notification, t *Transition) Event {
 		return EventReopened
 	case m.Pending == EventResolved, m.Pending == EventReleased:
 		return EventChanged
-	case t.Why == ReasonChanged && t.matters && (m.Pending == "" || m.Pending == EventDetails):
+	case t.Why == ReasonChanged && t.significant && (m.Pending == "" || m.Pending == EventDetails):
 		return EventChanged
 	}
 	return m.Pending

@@ -7,6 +7,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -27,7 +28,7 @@ func TestWhatOfAChangeMatters(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
 			got := r.Reconcile(record(audit.StateOpen, nil), ran(c.judged))
-			if len(got) != 1 || got[0].Why != audit.ReasonChanged || got[0].Matters() != c.want {
+			if len(got) != 1 || got[0].Why != audit.ReasonChanged || got[0].Significant() != c.want {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -52,7 +53,7 @@ func TestTransitionThatCouldNotBeStoredSaysSo(t *testing.T) {
 		{"one that was not", refusing{newMemory()}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""),
+			_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""),
 				ticking(), publisher(c.store, w), free{})
 			if err != nil {
 				t.Fatal(err)

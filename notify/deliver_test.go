@@ -42,7 +42,7 @@ func (w *world) routes(_, owner string) []notify.Route {
 
 func (w *world) deliverer(me string, leased bool) *notify.Deliverer {
 	return &notify.Deliverer{
-		Store: w.store, Senders: []notify.Sender{w.slack}, Routes: w.routes, Cluster: "test", Me: me, Leased: leased,
+		Store: w.store, Senders: []notify.Sender{w.slack}, Routes: w.routes, Cluster: "test", Publisher: me, WithLease: leased,
 		RemindAfter: 24 * time.Hour, Clock: func() time.Time { return w.now },
 	}
 }

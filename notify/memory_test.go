@@ -124,8 +124,8 @@ type threads struct {
 func (s *threads) Name() string { return "slack" }
 
 func (s *threads) Plan(d notify.Digest) []notify.Message {
-	parent := notify.Message{Beneath: notify.NotBeneath, Opens: true, Body: d}
-	details := notify.Message{Beneath: 0, Body: d}
+	parent := notify.Message{Parent: notify.NoParent, StartsThread: true, Body: d}
+	details := notify.Message{Parent: 0, Body: d}
 	var out []notify.Message
 	for _, it := range d.Items {
 		c := notify.Covered{ID: it.Record.ID, Event: it.Event}
@@ -135,7 +135,7 @@ func (s *threads) Plan(d notify.Digest) []notify.Message {
 			parent.Covers = append(parent.Covers, c)
 			details.Covers = append(details.Covers, notify.Covered{ID: it.Record.ID, Event: audit.EventDetails})
 		default:
-			out = append(out, notify.Message{Beneath: notify.NotBeneath, Thread: it.Message, Covers: []notify.Covered{c}, Body: d})
+			out = append(out, notify.Message{Parent: notify.NoParent, Thread: it.Message, Covers: []notify.Covered{c}, Body: d})
 		}
 	}
 	if len(parent.Covers) > 0 {

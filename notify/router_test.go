@@ -10,7 +10,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/notify"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 const registry = `
@@ -65,7 +65,7 @@ func TestRoutes(t *testing.T) {
 		{name: "without a fallback nobody is told of a stranger", owner: "stranger", change: [2]string{"fallback: platform", "keys: [owner]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg, err := config.Parse([]byte(strings.Replace(registry, c.change[0], c.change[1], 1)), "test", rules.All())
+			cfg, err := config.Parse([]byte(strings.Replace(registry, c.change[0], c.change[1], 1)), "test", catalog.All())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,8 +73,8 @@ func TestRoutes(t *testing.T) {
 				c.senders = "slack slack-webhook"
 			}
 			r := notify.Router{
-				Config: &cfg, Ownership: ownership, Now: start, Rehearsal: c.rehearsal,
-				Has: func(name string) bool { return strings.Contains(" "+c.senders+" ", " "+name+" ") },
+				Config: &cfg, Ownership: ownership, Now: start, IncludeReportOnly: c.rehearsal,
+				HasSender: func(name string) bool { return strings.Contains(" "+c.senders+" ", " "+name+" ") },
 			}
 			rule := c.rule
 			if rule == "" {

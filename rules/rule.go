@@ -2,8 +2,9 @@
 //
 // A rule is a value: a name, a doc, the kinds it needs and a pure function from
 // a view of the snapshot to violations. Rules do no IO, hold no state and look
-// at no clock. To add one, write its file here, its folder of fixtures in
-// testdata/rules, and its line in All; rulestest holds it to the rest.
+// at no clock. To add one, write its package beneath this one, its folder of
+// fixtures in testdata/rules, and its line in catalog.All; rulestest holds it to
+// the rest.
 package rules
 
 import (
@@ -81,13 +82,6 @@ type Input struct {
 type Previous struct {
 	State IsolationState
 	At    time.Time
-}
-
-func (in Input) before(namespace string, d snapshot.Direction) Previous {
-	if in.Previous == nil {
-		return Previous{}
-	}
-	return in.Previous(namespace, d)
 }
 
 // Result is what a rule found.

@@ -3,11 +3,7 @@ package rules
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 	"strings"
-	"time"
-
-	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // Violation is one broken instance of an invariant, as judged in one sweep.
@@ -74,63 +70,10 @@ func ID(rule string, s Subject) string {
 	return rule + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Object is an object that a violation rests on.
-type Object struct {
-	snapshot.Ref
-	Owner   string    // the owner's name, empty where it is not known
-	Created time.Time // zero where not known
-	Reason  string    // a word for its part in it, such as "server-alias"
-	Detail  string    // more of it for people
-}
-
 // Advisory is worth a line in the report, but never a finding.
 type Advisory struct {
 	Subject Subject
 	Owners  []Owner
 	Message string
 	Objects []Object
-}
-
-// Owner is who must act for an object.
-type Owner struct {
-	// Name is the team's name. It is empty where no owner is known.
-	Name string
-	// Namespace is the namespace that stands for the owner where none is
-	// known: each such namespace is an owner of its own.
-	Namespace string
-	// Source says what decided, for people: "label owner of the Namespace".
-	Source string
-	// Contradicts is the object's own owner key where it names another owner
-	// than its Namespace and was not believed.
-	Contradicts snapshot.OwnerKey
-}
-
-// Known reports whether somebody is named as owner.
-func (o Owner) Known() bool { return o.Name != "" }
-
-// Is reports whether two objects have the same owner.
-func (o Owner) Is(other Owner) bool { return o.id() == other.id() }
-
-// ownerID is what makes owners one: a team, or the namespace that stands for one
-// that is not known.
-type ownerID struct{ team, namespace string }
-
-func (o Owner) id() ownerID {
-	if o.Known() {
-		return ownerID{team: o.Name}
-	}
-	return ownerID{namespace: o.Namespace}
-}
-
-// String returns the owner as people write it.
-func (o Owner) String() string {
-	if o.Known() {
-		return o.Name
-	}
-	return "no owner"
-}
-
-// SameOwner reports whether all owners are one.
-func SameOwner(owners []Owner) bool {
-	return !slices.ContainsFunc(owners, func(o Owner) bool { return !o.Is(owners[0]) })
 }

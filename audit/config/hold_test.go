@@ -7,6 +7,10 @@ import (
 
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
+	"github.com/eventuallytrue/audit/rules/hosts"
+	"github.com/eventuallytrue/audit/rules/isolation"
+	"github.com/eventuallytrue/audit/rules/ownership"
 )
 
 func TestHowFindingsLive(t *testing.T) {
@@ -17,14 +21,14 @@ rules:
 findings: {keepResolved: 48h}
 limits: {newFindings: 20}
 `
-	c, err := config.Parse([]byte(file), "audit.yaml", rules.All())
+	c, err := config.Parse([]byte(file), "audit.yaml", catalog.All())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for rule, want := range map[*rules.Rule]config.Hold{
-		rules.OwnerKnown():         {Sweeps: 2},
-		rules.OneOwnerPerHost():    {For: 30 * time.Minute},
-		rules.DefaultDenyPresent(): {},
+		ownership.Rule(): {Sweeps: 2},
+		hosts.Rule():     {For: 30 * time.Minute},
+		isolation.Rule(): {},
 	} {
 		if got := c.Settings(rule).Hold; got != want {
 			t.Errorf("%s is held for %+v, want %+v", rule.Name, got, want)
@@ -43,7 +47,7 @@ func TestMistakesInHowFindingsLive(t *testing.T) {
 		"limits: {newFindings: many}":            "limits.newFindings",
 		"findings: {keepResolved: 30d}":          "findings.keepResolved: \"30d\" is counted in days: write 720h",
 	} {
-		_, err := config.Parse([]byte(text), "audit.yaml", rules.All())
+		_, err := config.Parse([]byte(text), "audit.yaml", catalog.All())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}

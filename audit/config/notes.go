@@ -13,17 +13,17 @@ func (c *Config) Notes(now time.Time) []string {
 	for _, e := range c.Expired(now) {
 		notes = append(notes, e.Error())
 	}
-	channels := c.Channels()
+	channels := c.UsesChannels()
 	places := channels
 	for i := range c.Owners.Teams {
-		places = places || c.Owners.Teams[i].Slack.Told()
+		places = places || c.Owners.Teams[i].Slack.HasDestination()
 	}
 	fallback := c.Owners.Team(c.Owners.Fallback)
 	switch {
 	case !places || c.Webhook.URL != "":
 	case c.Owners.Fallback == "":
 		notes = append(notes, "owners.fallback: is not given: of what nobody owns nobody is told")
-	case fallback == nil || !fallback.Slack.Told():
+	case fallback == nil || !fallback.Slack.HasDestination():
 		notes = append(notes, fmt.Sprintf("owners.fallback: %s is no team with a place in Slack: of what nobody owns nobody is told", shown(c.Owners.Fallback)))
 	}
 	if channels && c.Slack.TokenFile == "" {

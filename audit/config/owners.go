@@ -47,7 +47,7 @@ type TeamSlack struct {
 }
 
 // Told reports whether there is a place in Slack where the team can be told.
-func (s TeamSlack) Told() bool { return s.Channel != "" || s.WebhookFile != "" }
+func (s TeamSlack) HasDestination() bool { return s.Channel != "" || s.WebhookFile != "" }
 
 // Selector selects Namespaces by labels, which tenants cannot set on their own
 // Namespace. The zero value selects none.

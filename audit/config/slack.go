@@ -24,7 +24,7 @@ type Slack struct {
 }
 
 // Channels reports whether owners are told in channels, which takes the bot token.
-func (c *Config) Channels() bool {
+func (c *Config) UsesChannels() bool {
 	return c.Slack.ChannelFrom.NamespaceAnnotation != "" ||
 		slices.ContainsFunc(c.Owners.Teams, func(t Team) bool { return t.Slack.Channel != "" })
 }

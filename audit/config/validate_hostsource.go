@@ -21,7 +21,7 @@ func (v *validator) hostSources() {
 	if len(v.c.HostSources) == 0 {
 		return
 	}
-	ready := hostsource.ReadyMade()
+	ready := hostsource.BuiltIn()
 	first := map[snapshot.Kind]string{}
 	for i := range v.c.HostSources {
 		path := index("hostSources", i)
@@ -33,10 +33,10 @@ func (v *validator) hostSources() {
 		if h.Resource == "" {
 			continue
 		}
-		if other, ok := first[h.of()]; ok {
-			v.add(path, "resource", "%s is the kind of %s on line %d already", h.of(), other, v.d.at[other].line)
+		if other, ok := first[h.resourceKind()]; ok {
+			v.add(path, "resource", "%s is the kind of %s on line %d already", h.resourceKind(), other, v.d.at[other].line)
 		} else {
-			first[h.of()] = path
+			first[h.resourceKind()] = path
 		}
 	}
 }
@@ -44,12 +44,12 @@ func (v *validator) hostSources() {
 // hostSource checks one source of hosts, which stands at a path.
 func (v *validator) hostSource(path string, h *HostSource, ready []hostsource.Source) {
 	v.hostKind(path, h)
-	known := slices.ContainsFunc(ready, func(s hostsource.Source) bool { return s.Kind == h.of() })
+	known := slices.ContainsFunc(ready, func(s hostsource.Source) bool { return s.Kind == h.resourceKind() })
 	if known || v.d.unsure[path] {
 		return
 	}
 	if h.off() && h.Version+h.Kind+h.Hosts.String() == "" {
-		v.add(path, "enabled", "switches nothing off: no source is ready-made for %s%s", shown(string(h.of())), nearest(h.of(), ready))
+		v.add(path, "enabled", "switches nothing off: no source is ready-made for %s%s", shown(string(h.resourceKind())), nearest(h.resourceKind(), ready))
 		return
 	}
 	for _, m := range []struct{ key, value, why string }{
@@ -76,11 +76,11 @@ func (v *validator) hostKind(path string, h *HostSource) {
 		v.missing(path, "resource", v.given(path, "resource"), "name the plural in lower case, such as routes")
 	case len(h.Resource) > 63 || !resourceName.MatchString(h.Resource):
 		v.add(path, "resource", "%s is no resource: it is the plural in lower case, as kubectl api-resources has it", shown(h.Resource))
-	case h.of() == "secrets":
+	case h.resourceKind() == "secrets":
 		v.add(path, "resource", "Secrets are never read")
 	default:
-		if r := v.reader(h.of()); r != nil && v.given(path, "group") {
-			v.add(path, "resource", "rule %s reads %s already, in its own way", r.Name, h.of())
+		if r := v.reader(h.resourceKind()); r != nil && v.given(path, "group") {
+			v.add(path, "resource", "rule %s reads %s already, in its own way", r.Name, h.resourceKind())
 		}
 	}
 	if h.Version != "" && !apiVersion.MatchString(h.Version) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/isolation"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -87,7 +88,7 @@ func (c *packetCluster) facts(t *testing.T) (snapshot.Facts, string) {
 // exposed pods, and the violations, by direction and name.
 func judged(t *testing.T, facts snapshot.Facts) (exposed, violations map[string]string) {
 	t.Helper()
-	rule := rules.DefaultDenyPresent()
+	rule := isolation.Rule()
 	var b snapshot.Builder
 	var reads []snapshot.Read
 	for _, kind := range rule.Needs {

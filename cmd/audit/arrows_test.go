@@ -17,10 +17,18 @@ const modulePath = "github.com/eventuallytrue/audit"
 // arrows are the rooms that each room may import. A room is a folder with those
 // in it, and the deepest that is named here counts.
 var arrows = map[string][]string{
-	"rules/snapshot": {},
-	"rules":          {"rules/snapshot"},
+	"rules/snapshot":         {},
+	"rules":                  {"rules/snapshot"},
+	"rules/admission":        {"rules", "rules/snapshot"},
+	"rules/workloads":        {"rules/snapshot"},
+	"rules/hosts":            ruleArrows,
+	"rules/isolation":        append(ruleArrows, "rules/isolation/policy"),
+	"rules/isolation/policy": {"rules/snapshot"},
+	"rules/ownership":        ruleArrows,
+	"rules/replication":      ruleArrows,
+	"rules/catalog":          {"rules", "rules/hosts", "rules/isolation", "rules/ownership", "rules/replication"},
 	"rules/rulestest": {
-		"rules", "rules/snapshot", "audit", "audit/config", "audit/hostsource", "audit/ingest", "audit/manifests",
+		"rules", "rules/catalog", "rules/snapshot", "audit", "audit/config", "audit/hostsource", "audit/ingest", "audit/manifests",
 	},
 	"audit":            {"audit/config", "rules", "rules/snapshot"},
 	"audit/api":        {},
@@ -28,38 +36,53 @@ var arrows = map[string][]string{
 	"audit/config":     {"audit/hostsource", "rules", "rules/snapshot"},
 	"audit/ingest":     {"audit/hostsource", "rules/snapshot"},
 	"audit/manifests":  {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
-	"audit/kube": {
-		"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules", "rules/snapshot",
-	},
-	"e2e/kubetest":   {"e2e/kubetest"},
-	"charts":         {},
-	"notify":         {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
-	"notify/visible": {},
-	"notify/webhook": {"notify", "notify/report", "notify/visible", "audit"},
-	"notify/metrics": {"audit", "rules", "rules/snapshot"},
+	// The parts of a sweep that need an API server know the client, and not each other.
+	"audit/kube":        {"rules/snapshot"},
+	"audit/kube/source": {"audit", "audit/hostsource", "audit/ingest", "audit/kube", "rules/snapshot"},
+	"audit/kube/store":  {"audit", "audit/api/v1alpha1", "audit/kube", "rules", "rules/snapshot"},
+	"audit/kube/lease":  {"audit/kube"},
+	"audit/kube/events": {"audit", "audit/api/v1alpha1", "audit/ingest", "audit/kube", "rules/snapshot"},
+	"e2e/kubetest":      {"e2e/kubetest"},
+	"charts":            {},
+	"notify":            {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
+	"notify/visible":    {},
+	"notify/webhook":    {"notify", "notify/report", "notify/visible", "audit"},
+	"notify/metrics":    {"audit", "rules", "rules/snapshot"},
 	// A stand-in for Slack that believes nothing of what it is to check.
 	"notify/slack/fakeslack": {"notify/slack/fakeslack"},
 	"e2e/bench": {
-		"audit", "audit/config", "audit/kube", "e2e/bench/estate", "e2e/kubetest", "rules", "rules/snapshot",
+		"audit", "audit/config", "audit/kube/source", "e2e/bench/estate", "e2e/kubetest", "rules/catalog", "rules/snapshot",
 	},
 	// The parts of a node are a test's as well.
 	"e2e/node": {"e2e/kubetest"},
 	// What is installed is looked at from outside.
 	"e2e": {},
 	"cmd": {
-		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
-		"rules", "rules/snapshot",
+		"audit", "audit/config", "audit/kube", "audit/kube/events", "audit/kube/lease", "audit/kube/source", "audit/kube/store",
+		"audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
+		"rules", "rules/catalog", "rules/snapshot",
 	},
 }
+
+// ruleArrows are what a rule's package may import: no rule imports another.
+var ruleArrows = []string{"rules", "rules/admission", "rules/snapshot", "rules/workloads"}
 
 // pure are the rooms that import nothing from outside but this, and the standard
 // library.
 var pure = map[string][]string{
-	"rules/snapshot": {},
-	"notify/visible": {},
-	"rules":          {"golang.org/x/net/idna"},
-	"audit":          {},
-	"audit/config":   {"gopkg.in/yaml.v3"},
+	"rules/snapshot":         {},
+	"notify/visible":         {},
+	"rules":                  {},
+	"rules/hosts":            {"golang.org/x/net/idna"},
+	"rules/admission":        {},
+	"rules/workloads":        {},
+	"rules/isolation":        {},
+	"rules/isolation/policy": {},
+	"rules/ownership":        {},
+	"rules/replication":      {},
+	"rules/catalog":          {},
+	"audit":                  {},
+	"audit/config":           {"gopkg.in/yaml.v3"},
 }
 
 // onlyTests are packages that tests alone may import, and the commands that

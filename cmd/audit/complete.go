@@ -12,6 +12,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // complete checks the flags and the config, and makes the source. Every error
@@ -91,7 +92,7 @@ func (o *sweepOptions) loadConfig() error {
 	if o.configPath == "" {
 		return nil
 	}
-	c, err := config.Read(o.configPath, rules.All())
+	c, err := config.Read(o.configPath, catalog.All())
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 func newConfig(c command) *cobra.Command {
@@ -49,7 +49,7 @@ func (c command) checkConfig(path string) error {
 	if path == "-" {
 		cfg, err = c.stdinConfig()
 	} else {
-		cfg, err = config.Read(path, rules.All())
+		cfg, err = config.Read(path, catalog.All())
 	}
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -66,7 +66,7 @@ func (c command) stdinConfig() (config.Config, error) {
 	if err != nil {
 		return config.Config{}, fmt.Errorf("read config: %w", err)
 	}
-	return config.Parse(data, "standard input", rules.All())
+	return config.Parse(data, "standard input", catalog.All())
 }
 
 // describeConfig says what a config is, in a few words.
@@ -76,7 +76,7 @@ func describeConfig(c *config.Config) string {
 		cluster = "cluster " + c.Cluster
 	}
 	on, quiet := 0, 0
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		s := c.Settings(r)
 		if s.Enabled {
 			on++
@@ -87,10 +87,10 @@ func describeConfig(c *config.Config) string {
 	}
 	told := 0
 	for i := range c.Owners.Teams {
-		if t := &c.Owners.Teams[i]; t.Slack.Told() && !t.ReportOnly {
+		if t := &c.Owners.Teams[i]; t.Slack.HasDestination() && !t.ReportOnly {
 			told++
 		}
 	}
 	return fmt.Sprintf("%s; rules: %d of %d on, %d of them report only; teams: %d, %d of them told in Slack; exceptions: %d",
-		cluster, on, len(rules.All()), quiet, len(c.Owners.Teams), told, len(c.Exceptions))
+		cluster, on, len(catalog.All()), quiet, len(c.Owners.Teams), told, len(c.Exceptions))
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/events"
 )
 
 // recordEvents records what a sweep made of findings as Events on their objects, if
@@ -32,7 +32,7 @@ func (o *sweepOptions) events(ctx context.Context, res *audit.Result, published 
 		return nil, err
 	}
 	host, _ := os.Hostname() // a name for people; there is another where there is none
-	events, err := kube.NewEvents(cfg, o.publishing.namespace, kube.EventOptions{UserAgent: userAgent(), Instance: host})
+	events, err := events.New(cfg, o.publishing.namespace, events.Options{UserAgent: userAgent(), Instance: host})
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/rules"
 )
@@ -66,7 +66,7 @@ func (o *findingsOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := kube.NewStore(cfg, o.namespace, kube.StoreOptions{UserAgent: userAgent()})
+	store, err := store.New(cfg, o.namespace, store.Options{UserAgent: userAgent()})
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -75,7 +75,7 @@ func (o *findingsOptions) run(ctx context.Context) error {
 		return &exitError{exitIncomplete, err}
 	}
 	all := len(stored)
-	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Bare })
+	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Incomplete })
 	bare := all - len(stored)
 	// An API server lists nothing in a namespace that is not there as well: the name
 	// shows that it was mistyped.

@@ -13,7 +13,7 @@ import (
 // TestNoMutableGlobals: a variable of a package is set where it is declared, and
 // nowhere else.
 func TestNoMutableGlobals(t *testing.T) {
-	byPackage := map[string][]source{}
+	byPackage := map[string][]sourceFile{}
 	for _, f := range readSources(t) {
 		byPackage[path.Dir(f.path)] = append(byPackage[path.Dir(f.path)], f)
 	}

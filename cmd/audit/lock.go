@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 )
 
 // leaseName is the Lease that publishers take turns by.
@@ -17,7 +17,7 @@ const leaseName = "audit"
 
 // turns is the lock of a publisher: the Lease in the namespace of the findings.
 type turns struct {
-	lease *kube.Lease
+	lease *lease.Lease
 	wait  time.Duration
 	reach *reach // of the server that has the lease
 	// failed is told of a lease that could not be given back. The next publisher
@@ -49,7 +49,7 @@ func (o *sweepOptions) newLock(cfg *rest.Config) (audit.Lock, error) {
 	// A request that hangs must leave time for another, and one that stands by
 	// must not wait for its answer for ever.
 	cfg.Timeout = p.renewFor / 2
-	lease, err := kube.NewLease(cfg, p.namespace, leaseName, kube.LeaseOptions{
+	lease, err := lease.New(cfg, p.namespace, leaseName, lease.Options{
 		UserAgent: userAgent(), Host: host, Duration: p.leaseFor, Renew: p.renewFor, Retry: p.retryAfter,
 	})
 	if err != nil {
@@ -70,11 +70,11 @@ func (t turns) within(ctx context.Context, wait time.Duration) (context.Context,
 	return t.held(t.lease.Acquire(ctx, wait))
 }
 
-func (t turns) held(turn *kube.HeldLease, err error) (context.Context, func(), error) {
+func (t turns) held(turn *lease.Held, err error) (context.Context, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return turn.Held(), func() {
+	return turn.Context(), func() {
 		if err := turn.Close(); err != nil {
 			t.failed(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/notify/metrics"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -77,7 +77,7 @@ func (o *sweepOptions) newMeter(publisher *audit.Publisher, lock audit.Lock) (*m
 // and of the config.
 func (o *sweepOptions) vocabulary() metrics.Vocabulary {
 	v := metrics.Vocabulary{Version: version()}
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		v.Rules = append(v.Rules, r.Name)
 	}
 	if o.config.Owners.Fallback != "" {
@@ -86,7 +86,7 @@ func (o *sweepOptions) vocabulary() metrics.Vocabulary {
 	for _, t := range o.config.Owners.Teams {
 		v.Owners = append(v.Owners, t.Name)
 	}
-	v.Kinds = slices.DeleteFunc(audit.Needs(rules.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
+	v.Kinds = slices.DeleteFunc(audit.Needs(catalog.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
 	for _, s := range o.config.EnabledHostSources() {
 		v.Kinds = append(v.Kinds, s.Kind)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/notify/metrics"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -141,7 +141,7 @@ owners:
 hostSources:
 - {group: "", version: v1, resource: services, kind: Service, hosts: "[]"}
 - {group: route.openshift.io, resource: routes, enabled: false}
-`), "c.yaml", rules.All())
+`), "c.yaml", catalog.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ hostSources:
 	if !kinds[snapshot.Ingresses] || !kinds["services"] || kinds["routes.route.openshift.io"] || kinds[snapshot.HostSources] {
 		t.Errorf("kinds: %v", v.Kinds)
 	}
-	if len(v.Rules) != len(rules.All()) {
+	if len(v.Rules) != len(catalog.All()) {
 		t.Errorf("rules: %v", v.Rules)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/eventuallytrue/audit/e2e/promtest"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // smallWorld is broken in two ways: two teams claim a host, and a namespace whose
@@ -88,7 +88,7 @@ func foundSeries(t *testing.T, all []string) []string {
 			out = append(out, s)
 		}
 	}
-	if want := 9*len(rules.All()) - 5; zeros < want {
+	if want := 9*len(catalog.All()) - 5; zeros < want {
 		t.Errorf("%d series of findings are zero, want one at least for each rule, severity and state", zeros)
 	}
 	return out

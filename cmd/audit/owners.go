@@ -11,7 +11,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/notify/report"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -49,7 +49,7 @@ func (o *sweepOptions) completeOwners(cmd *cobra.Command) error {
 	o.config = config.Default()
 	if o.configPath != "" {
 		// An exception that has expired changes nothing here.
-		if o.config, err = config.Read(o.configPath, rules.All()); err != nil {
+		if o.config, err = config.Read(o.configPath, catalog.All()); err != nil {
 			return &exitError{exitUsage, err}
 		}
 	}
@@ -64,7 +64,7 @@ func (o *sweepOptions) printOwners(ctx context.Context) error {
 	if len(o.from) > 0 {
 		// Manifests often leave the Namespace to somebody else, and the config may
 		// claim it by its name all the same.
-		kinds = audit.Needs(rules.All())
+		kinds = audit.Needs(catalog.All())
 	}
 	done := o.progress()
 	var b snapshot.Builder
@@ -76,7 +76,7 @@ func (o *sweepOptions) printOwners(ctx context.Context) error {
 	snap := b.Freeze()
 	incomplete := unreadOf(snap, met)
 	all := audit.Ownership(snap, &o.config)
-	naming := audit.Naming(all)
+	naming := audit.ChannelNamespaces(all)
 	owners, err := o.narrowed(all, incomplete != nil)
 	if err != nil {
 		return err

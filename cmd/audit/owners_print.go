@@ -40,7 +40,7 @@ func writeOwners(w io.Writer, format report.Format, cluster string, owners []aud
 }
 
 func ownerCell(o audit.NamespaceOwner) string {
-	if o.By == audit.ByNothing {
+	if o.By == audit.ByNone {
 		return "no owner"
 	}
 	return o.Owner
@@ -50,7 +50,7 @@ func whyCell(o audit.NamespaceOwner) string {
 	switch {
 	case o.By == audit.ByFallback:
 		return "fallback: nobody else owns it"
-	case o.By == audit.ByNothing:
+	case o.By == audit.ByNone:
 		return "no team claims it and no key names one"
 	case o.Registry:
 		return "claimed by " + o.By
@@ -64,7 +64,7 @@ func placeCell(d audit.Destination) string {
 		place = "webhook in " + d.WebhookFile
 	}
 	switch d.From {
-	case audit.FromNowhere:
+	case audit.FromNone:
 		return "nobody"
 	case reportOnly:
 		return "nobody: report only"

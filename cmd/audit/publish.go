@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/audit/kube/store"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // publishOptions are the flags of keeping findings in the cluster.
@@ -81,7 +81,7 @@ func (o *sweepOptions) openStore() (*audit.Publisher, audit.Lock, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := kube.NewStore(cfg, o.publishing.namespace, kube.StoreOptions{UserAgent: userAgent()})
+	findings, err := store.New(cfg, o.publishing.namespace, store.Options{UserAgent: userAgent()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,25 +93,24 @@ func (o *sweepOptions) openStore() (*audit.Publisher, audit.Lock, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	teller, err := o.openTeller(store)
+	teller, err := o.openTeller(findings)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding, Notifier: teller, DryRun: o.publishing.dryRun,
+		Store: findings, Source: source, Fit: store.FitFinding, Notifier: teller, DryRun: o.publishing.dryRun,
 		Reconciler: audit.Reconciler{
 			Hold: o.hold, Keep: time.Duration(o.config.Findings.KeepResolved), MaxNew: int(o.config.Limits.NewFindings),
-			MaxNotifications: kube.MaxNotifications,
+			MaxNotifications: store.MaxNotifications,
 		},
 	}, lock, nil
 }
 
 // hold returns how long a rule's new violations are held back.
 func (o *sweepOptions) hold(rule string) audit.Hold {
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		if r.Name == rule {
-			h := o.config.Settings(r).Hold
-			return audit.Hold{Sweeps: h.Sweeps, For: h.For}
+			return o.config.Settings(r).Hold
 		}
 	}
 	return audit.Hold{}

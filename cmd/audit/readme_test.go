@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // The parts of the README that come from the code stand between two comments:
@@ -47,7 +47,7 @@ func TestREADMEConfigExamplesAreSound(t *testing.T) {
 	}
 	for _, example := range examples {
 		text, _, _ := strings.Cut(example, "```")
-		c, err := config.Parse([]byte(text), "README.md", rules.All())
+		c, err := config.Parse([]byte(text), "README.md", catalog.All())
 		if err != nil {
 			t.Errorf("%v", err)
 		}
@@ -110,7 +110,7 @@ func between(text []byte, name string) (before, part, after []byte, err error) {
 func rulesTable() string {
 	var b strings.Builder
 	b.WriteString("| rule | severity | what must hold |\n|---|---|---|\n")
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, r.Severity, cell(r.Title()))
 	}
 	return b.String()

@@ -26,9 +26,9 @@ func (r rehearsal) Deliver(_ context.Context, stored []audit.Stored) []audit.Del
 
 // silence counts what report-only keeps from owners, as if every sender that the
 // config may have were there: a laptop has no token.
-func (o *sweepOptions) silence(res *audit.Result) *audit.Silenced {
+func (o *sweepOptions) silence(res *audit.Result) *audit.ReportOnly {
 	return (&notify.Router{
 		Config: &o.config, Ownership: res.Ownership, Now: o.now(),
-		Has: func(name string) bool { return name != notify.WebhookName || o.config.Webhook.URL != "" },
-	}).Silence(res.Findings)
+		HasSender: func(name string) bool { return name != notify.WebhookName || o.config.Webhook.URL != "" },
+	}).ReportOnly(res.Findings)
 }

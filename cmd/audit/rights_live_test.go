@@ -15,7 +15,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify/report"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -74,8 +74,8 @@ func TestReadOnlyRoleOnlyReads(t *testing.T) {
 
 // needed returns the kinds that a sweep reads without a config, sorted.
 func needed() []snapshot.Kind {
-	kinds := slices.DeleteFunc(audit.Needs(rules.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
-	for _, s := range hostsource.ReadyMade() {
+	kinds := slices.DeleteFunc(audit.Needs(catalog.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
+	for _, s := range hostsource.BuiltIn() {
 		kinds = append(kinds, s.Kind)
 	}
 	slices.Sort(kinds)
@@ -118,8 +118,8 @@ func checkUnread(t *testing.T, r *report.Report, kind snapshot.Kind) {
 func checkSkipped(t *testing.T, r *report.Report, kind snapshot.Kind) {
 	t.Helper()
 	var want, got []string
-	for _, rule := range rules.All() {
-		host := slices.ContainsFunc(hostsource.ReadyMade(), func(s hostsource.Source) bool { return s.Kind == kind })
+	for _, rule := range catalog.All() {
+		host := slices.ContainsFunc(hostsource.BuiltIn(), func(s hostsource.Source) bool { return s.Kind == kind })
 		if slices.Contains(rule.Needs, kind) || host && slices.Contains(rule.Needs, snapshot.HostSources) {
 			want = append(want, rule.Name)
 		}

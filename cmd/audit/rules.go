@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -33,7 +34,7 @@ func newRules(c command) *cobra.Command {
 func listRules(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "NAME\tSEVERITY\tWHAT MUST HOLD")
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		fmt.Fprintf(tab, "%s\t%s\t%s\n", r.Name, r.Severity, r.Title())
 	}
 	return tab.Flush()
@@ -68,7 +69,7 @@ func kindList(kinds []snapshot.Kind) string {
 // selectRules returns the rules of the given names, in the order of All; all of
 // them where no name is given.
 func selectRules(names []string) ([]*rules.Rule, error) {
-	all := rules.All()
+	all := catalog.All()
 	if len(names) == 0 {
 		return all, nil
 	}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 )
 
 const (
@@ -59,7 +59,7 @@ func (c *candidate) run(ctx context.Context) {
 // wait tells whether there is somebody to stand by for.
 func (c *candidate) stand(ctx context.Context) (context.Context, func(), error) {
 	held, release, err := c.acquire(ctx, 0)
-	var other *kube.HeldError
+	var other *lease.HeldError
 	if !errors.As(err, &other) {
 		return held, release, err
 	}
@@ -75,7 +75,7 @@ func (c *candidate) lead(held context.Context, release func()) {
 	c.log.Info("leading")
 	c.work(held)
 	c.health.asking()
-	if errors.Is(context.Cause(held), kube.ErrLeaseLost) {
+	if errors.Is(context.Cause(held), lease.ErrLost) {
 		c.log.Warn("lost the lease")
 	}
 	released := make(chan struct{})

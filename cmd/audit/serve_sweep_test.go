@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -107,7 +107,7 @@ func TestSweepThatIsEndedReportsNoNumbers(t *testing.T) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &sweeper{limit: time.Minute, now: time.Now, log: untimed(&out), publish: func(ctx context.Context) (*audit.Result, *audit.Published, error) {
-		cancel(kube.ErrLeaseLost)
+		cancel(lease.ErrLost)
 		<-ctx.Done()
 		return &audit.Result{}, &audit.Published{}, context.Cause(ctx)
 	}}

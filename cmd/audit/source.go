@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/audit/manifests"
 )
 
@@ -53,7 +53,7 @@ func (o *sweepOptions) openSource(flags *pflag.FlagSet) error {
 	}
 	// What client-go logs on its own, it returns as well, and is reported.
 	klog.SetLogger(klog.Logger{})
-	o.source, err = kube.NewSource(cfg, kube.Options{
+	o.source, err = source.New(cfg, source.Options{
 		UserAgent: userAgent(),
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
 		ChannelAnnotation: o.config.Slack.ChannelFrom.NamespaceAnnotation,

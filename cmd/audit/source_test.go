@@ -12,17 +12,17 @@ import (
 	"testing"
 )
 
-// source is a file of the module that is no test.
-type source struct {
+// sourceFile is a non-test file of the module.
+type sourceFile struct {
 	path string // within the module
 	ast  *ast.File
 }
 
 // readSources parses the files that are no tests. Folders with a go.mod of their
 // own, and testdata, are not of the module.
-func readSources(t *testing.T) []source {
+func readSources(t *testing.T) []sourceFile {
 	t.Helper()
-	var files []source
+	var files []sourceFile
 	err := filepath.WalkDir(moduleRoot, func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch {
@@ -38,7 +38,7 @@ func readSources(t *testing.T) []source {
 			return err
 		}
 		rel, err := filepath.Rel(moduleRoot, path)
-		files = append(files, source{filepath.ToSlash(rel), parsed})
+		files = append(files, sourceFile{filepath.ToSlash(rel), parsed})
 		return err
 	})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -52,11 +52,11 @@ func everyObject(t *testing.T) []string {
 			custom[kind] = append(custom[kind], strings.TrimPrefix(kind.Group()+"/"+v, "/")+" "+object)
 		}
 	}
-	kinds := audit.Needs(rules.All())
+	kinds := audit.Needs(catalog.All())
 	for _, c := range ingest.Customs() {
 		of(c.Kind, c.Versions, c.Object)
 	}
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		of(s.Kind, s.Versions, s.Object)
 		kinds = append(kinds, s.Kind)
 	}

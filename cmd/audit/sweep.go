@@ -90,7 +90,7 @@ func (o *sweepOptions) run(ctx context.Context) error {
 		return &exitError{exitIncomplete, fmt.Errorf("sweep: %w", err)}
 	}
 	unpublished := err
-	res.Silenced = o.silence(res)
+	res.ReportOnly = o.silence(res)
 	if err := o.checkNamespaces(res); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (o *sweepOptions) sweep(ctx context.Context) (*audit.Result, error) {
 	if o.publishing.publish {
 		return o.sweepAndPublish(ctx)
 	}
-	return audit.SweepAfter(ctx, o.previous, timed{o.source, o.timeout}, o.set, &o.config, o.now)
+	return audit.Sweep(ctx, timed{o.source, o.timeout}, o.set, &o.config, o.now, o.previous)
 }
 
 // checkNamespaces refuses a namespace that does not exist: of a name that was

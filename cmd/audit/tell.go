@@ -26,7 +26,7 @@ func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.
 	if err != nil {
 		return nil, err
 	}
-	if o.config.Channels() && !o.hasBot() {
+	if o.config.UsesChannels() && !o.hasBot() {
 		// Else a token that was forgotten looks as if all owners had been told.
 		fmt.Fprintf(o.err, "audit: note: nobody is told in a channel of Slack: slack.tokenFile is not given, and %s is not set\n", slackToken)
 	}
@@ -35,8 +35,8 @@ func (o *sweepOptions) openTeller(store audit.Store) (func(*audit.Result) audit.
 	}
 	host, _ := os.Hostname() // a name for people; the random part tells apart
 	deliverer := notify.Deliverer{
-		Store: store, Senders: senders, Cluster: o.config.Cluster, Home: o.publishing.namespace, Me: host + "_" + rand.Text(),
-		Leased: o.publishing.leaderElect, RemindAfter: time.Duration(o.config.Slack.RemindAfter), Clock: o.now,
+		Store: store, Senders: senders, Cluster: o.config.Cluster, Namespace: o.publishing.namespace, Publisher: host + "_" + rand.Text(),
+		WithLease: o.publishing.leaderElect, RemindAfter: time.Duration(o.config.Slack.RemindAfter), Clock: o.now,
 	}
 	return func(res *audit.Result) audit.Notifier {
 		d := deliverer
@@ -61,18 +61,18 @@ func (o *sweepOptions) senders() ([]notify.Sender, error) {
 	for _, team := range o.config.Owners.Teams {
 		if file := team.Slack.WebhookFile; file != "" {
 			hooked = true
-			if _, err := readSecret(file); err != nil {
+			if _, err := notify.ReadSecret(file); err != nil {
 				return nil, fmt.Errorf("read the incoming webhook of team %s: %w", team.Name, err)
 			}
 		}
 	}
 	if hooked {
-		senders = append(senders, slack.NewWebhook(readSecret, nil, slack.Options{}))
+		senders = append(senders, slack.NewWebhook(notify.ReadSecret, nil, slack.Options{}))
 	}
 	if w := o.config.Webhook; w.URL != "" {
 		sender, err := webhook.New(webhook.Options{
 			URL: string(w.URL), Version: version(), Clock: o.now,
-			Secret: func() (notify.Secret, error) { return readSecret(w.SecretFile) },
+			Secret: func() (notify.Secret, error) { return notify.ReadSecret(w.SecretFile) },
 		})
 		if err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func (o *sweepOptions) hasBot() bool {
 // botToken reads the token that Slack knows the program by.
 func (o *sweepOptions) botToken() (notify.Secret, error) {
 	if file := o.config.Slack.TokenFile; file != "" {
-		token, err := readSecret(file)
+		token, err := notify.ReadSecret(file)
 		if err != nil {
 			return notify.Secret{}, fmt.Errorf("read the Slack token: %w", err)
 		}
@@ -103,24 +103,11 @@ func (o *sweepOptions) botToken() (notify.Secret, error) {
 	return token, nil
 }
 
-// readSecret reads a file that holds a secret and nothing else.
-func readSecret(path string) (notify.Secret, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return notify.Secret{}, err
-	}
-	secret, err := notify.NewSecret(data)
-	if err != nil {
-		return notify.Secret{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return secret, nil
-}
-
 // router finds the ways to owners that the senders can go.
 func (o *sweepOptions) router(res *audit.Result, senders []notify.Sender) *notify.Router {
 	return &notify.Router{
 		Config: &o.config, Ownership: res.Ownership, Now: o.now(),
-		Has: func(name string) bool {
+		HasSender: func(name string) bool {
 			return slices.ContainsFunc(senders, func(s notify.Sender) bool { return s.Name() == name })
 		},
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -27,7 +27,7 @@ func judging(now func() time.Time) contender {
 		}
 		runtime.GC() // what reading left behind
 		began := time.Now()
-		ev := audit.Evaluate(b.Freeze(), rules.All(), &c, now())
+		ev := audit.Evaluate(b.Freeze(), catalog.All(), &c, now(), nil)
 		first := time.Since(began)
 		r := reconciliation(now())
 		// Of what this sweep finds, everything is stored already.
@@ -45,12 +45,12 @@ func readFacts(ctx context.Context, kubeconfig string, c *config.Config) (*snaps
 	if err != nil {
 		return nil, err
 	}
-	source, err := kube.NewSource(cfg, kube.Options{OwnerKeys: c.Owners.Keys, HostSources: c.EnabledHostSources()})
+	source, err := source.New(cfg, source.Options{OwnerKeys: c.Owners.Keys, HostSources: c.EnabledHostSources()})
 	if err != nil {
 		return nil, err
 	}
 	b := &snapshot.Builder{}
-	_, err = source.Read(ctx, audit.Needs(rules.All()), b)
+	_, err = source.Read(ctx, audit.Needs(catalog.All()), b)
 	return b, err
 }
 

@@ -9,9 +9,12 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/rules"
+	rulehosts "github.com/eventuallytrue/audit/rules/hosts"
 )
 
 // replica is a publisher as the program wires one, but that it judges by the rule
@@ -19,7 +22,7 @@ import (
 type replica struct {
 	name      string
 	config    config.Config
-	source    *kube.Source
+	source    *source.Source
 	publisher *audit.Publisher
 	lock      audit.Lock
 	told      *deliveries
@@ -28,24 +31,24 @@ type replica struct {
 func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, lock audit.Lock) *replica {
 	t.Helper()
 	c := told.slack.config(t)
-	source, err := kube.NewSource(cfg, kube.Options{OwnerKeys: c.Owners.Keys})
+	source, err := source.New(cfg, source.Options{OwnerKeys: c.Owners.Keys})
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := kube.NewStore(cfg, home, kube.StoreOptions{})
+	findings, err := store.New(cfg, home, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, alone := lock.(free)
 	deliverer := notify.Deliverer{
-		Store: store, Senders: []notify.Sender{told.sender(name)}, Me: name, Leased: !alone, Clock: time.Now,
+		Store: findings, Senders: []notify.Sender{told.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
 	}
 	r := &replica{name: name, config: c, source: source, lock: lock, told: told}
 	r.publisher = &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding,
+		Store: findings, Source: source, Fit: store.FitFinding,
 		Notifier: func(res *audit.Result) audit.Notifier { return teller{deliverer, &r.config, res} },
 		Reconciler: audit.Reconciler{
-			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
+			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(c.Limits.NewFindings), MaxNotifications: store.MaxNotifications,
 		},
 	}
 	return r
@@ -60,7 +63,7 @@ type teller struct {
 
 func (s teller) routes() notify.Routes {
 	router := notify.Router{
-		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), Has: func(name string) bool { return name == notify.SlackName },
+		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), HasSender: func(name string) bool { return name == notify.SlackName },
 	}
 	return router.Routes()
 }
@@ -86,7 +89,7 @@ func (r *replica) sweep(t *testing.T) {
 func (r *replica) try(t *testing.T) []audit.Delivery {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rules.OneOwnerPerHost()}, &r.config, time.Now, r.publisher, r.lock)
+	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rulehosts.Rule()}, &r.config, time.Now, r.publisher, r.lock)
 	if published == nil {
 		published = &audit.Published{}
 	}
@@ -112,14 +115,14 @@ func (free) Acquire(ctx context.Context, _ func()) (context.Context, func(), err
 // turns is the Lease as a lock.
 type turns struct {
 	t     *testing.T
-	lease *kube.Lease
+	lease *lease.Lease
 }
 
 // newTurns returns a lease that is asked for more often than usual, so that the
 // drill is short.
 func newTurns(t *testing.T, cfg *rest.Config, host string) turns {
 	t.Helper()
-	lease, err := kube.NewLease(cfg, home, home, kube.LeaseOptions{
+	lease, err := lease.New(cfg, home, home, lease.Options{
 		Host: host, Duration: 30 * time.Second, Renew: 25 * time.Second, Retry: 100 * time.Millisecond,
 	})
 	if err != nil {
@@ -134,7 +137,7 @@ func (l turns) Acquire(ctx context.Context, begin func()) (context.Context, func
 	if err != nil {
 		return nil, nil, err
 	}
-	return turn.Held(), func() {
+	return turn.Context(), func() {
 		if err := turn.Close(); err != nil {
 			l.t.Error(err)
 		}

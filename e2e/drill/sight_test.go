@@ -59,11 +59,11 @@ func (s *sight) add(kind apiwatch.EventType, u *unstructured.Unstructured) {
 		for _, when := range []string{"firstSeen", "openedAt", "resolvedAt", "reason"} {
 			delete(status, when)
 		}
-		told, _ := status["told"].([]any)
+		told, _ := status["notifications"].([]any)
 		for _, m := range told {
 			if m, ok := m.(map[string]any); ok {
 				delete(m, "at")
-				delete(m, "takenAt")
+				delete(m, "claimedAt")
 			}
 		}
 		// What came from JSON goes back to it.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 const slackToken = "xoxb-1-the-token-of-the-drill"
@@ -50,7 +50,7 @@ func newWorkspace(t *testing.T) *workspace {
 // config is the config as the program reads it.
 func (w *workspace) config(t *testing.T) config.Config {
 	t.Helper()
-	c, err := config.Read(w.file, rules.All())
+	c, err := config.Read(w.file, catalog.All())
 	if err != nil {
 		t.Fatal(err)
 	}

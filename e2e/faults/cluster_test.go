@@ -13,7 +13,8 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
@@ -24,8 +25,8 @@ const home = "audit"
 type lab struct {
 	cluster *kubetest.Cluster
 	client  kubernetes.Interface
-	store   *kube.Store // without faults
-	source  *kube.Source
+	store   *store.Store // without faults
+	source  *source.Source
 	now     world
 	truth   truth // of the world as it is; nil: nobody has looked
 }
@@ -41,7 +42,7 @@ func newLab(t *testing.T) *lab {
 	if l.client, err = kubernetes.NewForConfig(c.Config(kubetest.Admin)); err != nil {
 		t.Fatal(err)
 	}
-	if l.store, err = kube.NewStore(c.Config(kubetest.Admin), home, kube.StoreOptions{}); err != nil {
+	if l.store, err = store.New(c.Config(kubetest.Admin), home, store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	l.source = l.newSource(t, c.Config(kubetest.Admin))

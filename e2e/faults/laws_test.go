@@ -166,8 +166,8 @@ func (s *swept) undisturbed(t *testing.T) {
 		}
 	}
 	for _, id := range sortedIDs(maps.Keys(s.after)) {
-		if is := s.after[id]; is.Bare || is.Stale {
-			t.Errorf("sweep %d left %s bare: %t, with labels of another state: %t", s.act, id, is.Bare, is.Stale)
+		if is := s.after[id]; is.Incomplete || is.Stale {
+			t.Errorf("sweep %d left %s bare: %t, with labels of another state: %t", s.act, id, is.Incomplete, is.Stale)
 		}
 	}
 }

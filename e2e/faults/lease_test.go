@@ -5,22 +5,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
 // newLease returns the lease. With faults it is a short one, so that it is also lost.
-func (s *stage) newLease(t *testing.T, clean bool) *kube.Lease {
+func (s *stage) newLease(t *testing.T, clean bool) *lease.Lease {
 	t.Helper()
-	opts := kube.LeaseOptions{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
+	opts := lease.Options{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
 	if clean {
-		opts = kube.LeaseOptions{}
+		opts = lease.Options{}
 	}
 	cfg := s.proxy.Config(kubetest.Admin)
 	if !clean {
 		cfg.Timeout = opts.Renew / 2
 	}
-	lease, err := kube.NewLease(cfg, home, home, opts)
+	lease, err := lease.New(cfg, home, home, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func (s *stage) newLease(t *testing.T, clean bool) *kube.Lease {
 
 // turns is the Lease as a lock.
 type turns struct {
-	lease      *kube.Lease
+	lease      *lease.Lease
 	swept      func() // called between reading and publishing
 	unreleased *bool
 }
@@ -41,5 +41,5 @@ func (l *turns) Acquire(ctx context.Context, begin func()) (context.Context, fun
 	if err != nil {
 		return nil, nil, err
 	}
-	return turn.Held(), func() { *l.unreleased = turn.Close() != nil }, nil
+	return turn.Context(), func() { *l.unreleased = turn.Close() != nil }, nil
 }

@@ -11,12 +11,13 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/notify/slack"
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -38,10 +39,10 @@ func settings() *config.Config {
 	return &c
 }
 
-func (l *lab) newSource(t *testing.T, cfg *rest.Config) *kube.Source {
+func (l *lab) newSource(t *testing.T, cfg *rest.Config) *source.Source {
 	t.Helper()
 	// Small pages, so that there are later ones.
-	s, err := kube.NewSource(cfg, kube.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: hurry})
+	s, err := source.New(cfg, source.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: hurry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,16 +103,16 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 		}
 	}, &out.unreleased}
 	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
-		rules.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
+		catalog.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
 	out.after = s.stored(t)
 	s.last = out.after
 	out.lied = s.liesTo()
 	return out
 }
 
-func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
+func (s *stage) publisher(t *testing.T, source *source.Source) *audit.Publisher {
 	t.Helper()
-	store, err := kube.NewStore(s.proxy.Config(kubetest.Admin), home, kube.StoreOptions{PageSize: 3, Sleep: hurry})
+	findings, err := store.New(s.proxy.Config(kubetest.Admin), home, store.Options{PageSize: 3, Sleep: hurry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,16 +120,16 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 		slack.Options{Transport: s.board, Clock: clockOf(newClock())})
 	c := settings()
 	return &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding,
+		Store: findings, Source: source, Fit: store.FitFinding,
 		Reconciler: audit.Reconciler{
 			Hold: func(string) audit.Hold { return audit.Hold{Sweeps: s.plan.Sweeps} },
-			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
+			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: store.MaxNotifications,
 		},
 		Notifier: func(res *audit.Result) audit.Notifier {
-			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), Has: func(name string) bool { return name == notify.SlackName }}
+			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), HasSender: func(name string) bool { return name == notify.SlackName }}
 			return teller{notify.Deliverer{
-				Store: store, Senders: []notify.Sender{sender{bot, s.board}},
-				Cluster: "lab", Me: fmt.Sprintf("sweep-%d", s.act), Leased: true, Clock: s.clock.Now, Routes: router.Routes(),
+				Store: findings, Senders: []notify.Sender{sender{bot, s.board}},
+				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), WithLease: true, Clock: s.clock.Now, Routes: router.Routes(),
 			}}
 		},
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // mayStale reports whether a list may be an earlier one: those of the findings, and
@@ -33,7 +33,7 @@ func (s *stage) look(t *testing.T) truth {
 	if s.truth != nil {
 		return s.truth
 	}
-	res, err := audit.Sweep(t.Context(), s.source, rules.All(), settings(), s.clock.Now)
+	res, err := audit.Sweep(t.Context(), s.source, catalog.All(), settings(), s.clock.Now, nil)
 	if err != nil || !res.Complete() {
 		// The test may be elsewhere: the world also turns beside it.
 		t.Errorf("look at the world: %v", err)
@@ -41,7 +41,7 @@ func (s *stage) look(t *testing.T) truth {
 	}
 	s.truth = truth{}
 	for _, f := range res.Findings {
-		s.truth[f.ID] = kube.FitFinding(f)
+		s.truth[f.ID] = store.FitFinding(f)
 	}
 	return s.truth
 }

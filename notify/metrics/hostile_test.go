@@ -13,6 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/e2e/promtest"
 	"github.com/eventuallytrue/audit/notify/metrics"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -122,18 +123,18 @@ func manifestOf(namespaces int) string {
 func TestPushOfARealSweepOfAHostileClusterStaysSmall(t *testing.T) {
 	const namespaces = 10_000
 	c := config.Default()
-	words := metrics.Vocabulary{Kinds: audit.Needs(rules.All()), Version: "v1"}
-	for _, r := range rules.All() {
+	words := metrics.Vocabulary{Kinds: audit.Needs(catalog.All()), Version: "v1"}
+	for _, r := range catalog.All() {
 		words.Rules = append(words.Rules, r.Name)
 	}
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		words.Kinds = append(words.Kinds, s.Kind)
 	}
 	for i := range namespaces / 2 {
 		words.Owners = append(words.Owners, fmt.Sprintf("owner-%d", 2*i))
 	}
 	src := &manifests.Source{Paths: []string{"-"}, Stdin: strings.NewReader(manifestOf(namespaces)), OwnerKeys: c.Owners.Keys, HostSources: c.EnabledHostSources()}
-	res, err := audit.Sweep(t.Context(), src, rules.All(), &c, time.Now)
+	res, err := audit.Sweep(t.Context(), src, catalog.All(), &c, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/eventuallytrue/audit/notify"
 	sender "github.com/eventuallytrue/audit/notify/slack"
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // chain is all that lies between what a sweep judges and what stands in a channel:
@@ -72,13 +72,13 @@ func (c *chain) add(r audit.Record) audit.Finding {
 
 func (c *chain) routes() notify.Routes {
 	c.t.Helper()
-	cfg, err := config.Parse([]byte(c.config), "test", rules.All())
+	cfg, err := config.Parse([]byte(c.config), "test", catalog.All())
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	r := &notify.Router{
 		Config: &cfg, Ownership: c.ownership, Now: time.Now(),
-		Has: func(name string) bool { return name == notify.SlackName },
+		HasSender: func(name string) bool { return name == notify.SlackName },
 	}
 	return r.Routes()
 }
@@ -95,7 +95,7 @@ func (c *chain) sweep() map[audit.DeliveryResult][]string {
 		records[i], held[s.ID] = s.Record, s
 	}
 	ev := &audit.Evaluation{}
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		ev.Rules = append(ev.Rules, audit.Outcome{Rule: r.Name, Status: audit.RuleRan})
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.world)) {
@@ -117,7 +117,7 @@ func (c *chain) sweep() map[audit.DeliveryResult][]string {
 	}
 	stored, _, _ = c.store.Load(c.t.Context())
 	d := &notify.Deliverer{
-		Store: c.store, Senders: []notify.Sender{c.by}, Routes: routes, Cluster: "prod-eu-1", Home: "audit", Me: "me", Leased: true,
+		Store: c.store, Senders: []notify.Sender{c.by}, Routes: routes, Cluster: "prod-eu-1", Namespace: "audit", Publisher: "me", WithLease: true,
 		RemindAfter: 24 * time.Hour, Clock: time.Now,
 	}
 	out := map[audit.DeliveryResult][]string{}

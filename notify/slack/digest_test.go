@@ -96,7 +96,7 @@ func items(event audit.Event, place audit.MessageRef, records ...audit.Record) [
 // digest is one for team-a. Whatever has a place is what its message told of.
 func digest(open int, lists ...[]notify.Item) notify.Digest {
 	d := notify.Digest{
-		Cluster: "prod-eu-1", Home: "audit", To: notify.Recipient{Owner: "team-a", Address: channel, Mention: mention},
+		Cluster: "prod-eu-1", Namespace: "audit", To: notify.Recipient{Owner: "team-a", Address: channel, Mention: mention},
 		Open: open, Now: now, Earlier: map[audit.MessageRef][]notify.Item{},
 	}
 	for _, list := range lists {

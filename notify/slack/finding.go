@@ -98,7 +98,7 @@ func details(i notify.Item, d *notify.Digest) slack.Block {
 		}
 		block.Elements = append(block.Elements, list)
 	}
-	block.Elements = append(block.Elements, line{name("kubectl describe finding -n "+d.Home+" "+rec.ID, maxName)}.section())
+	block.Elements = append(block.Elements, line{name("kubectl describe finding -n "+d.Namespace+" "+rec.ID, maxName)}.section())
 	return block
 }
 

@@ -33,10 +33,10 @@ func (p *planner) opening(items []notify.Item) {
 	}
 	p.footer(pg)
 	m := own()
-	m.Opens = p.threads
+	m.StartsThread = p.threads
 	parent := p.add(pg, m, body{text: p.fallback(newTitle(items), items)})
 	if p.threads {
-		p.details(items, notify.Message{Beneath: parent})
+		p.details(items, notify.Message{Parent: parent})
 	}
 }
 

@@ -98,7 +98,7 @@ func (p *planner) add(pg *page, m notify.Message, b body) int {
 }
 
 // own is a message of its own.
-func own() notify.Message { return notify.Message{Beneath: notify.NotBeneath} }
+func own() notify.Message { return notify.Message{Parent: notify.NoParent} }
 
 // thread is a message beneath one that was sent earlier, if it can be.
 func (p *planner) thread(at audit.MessageRef) notify.Message {

@@ -65,10 +65,10 @@ func describe(plan []notify.Message) []planned {
 	var out []planned
 	for _, m := range plan {
 		update, broadcast, text, blocks := sender.Parts(m)
-		p := planned{opens: m.Opens, minor: m.Minor, broadcast: broadcast, text: text, blocks: blocks, update: update.Message}
+		p := planned{opens: m.StartsThread, minor: m.Optional, broadcast: broadcast, text: text, blocks: blocks, update: update.Message}
 		switch {
-		case m.Beneath != notify.NotBeneath:
-			p.beneath = fmt.Sprintf("message %d of the plan", m.Beneath)
+		case m.Parent != notify.NoParent:
+			p.beneath = fmt.Sprintf("message %d of the plan", m.Parent)
 		case m.Thread != (audit.MessageRef{}):
 			p.beneath = m.Thread.Message
 		}
@@ -153,7 +153,7 @@ func TestNothingToTell(t *testing.T) {
 func TestAnotherChannel(t *testing.T) {
 	d := digest(0, items(audit.EventResolved, audit.MessageRef{Channel: "C0999", Message: "1.000001"}, resolved(host("a.example.com", "team-a"), audit.ReasonResolved)))
 	plan := planOf(sample{digest: d})
-	if len(plan) != 1 || plan[0].Thread != (audit.MessageRef{}) || plan[0].Minor {
+	if len(plan) != 1 || plan[0].Thread != (audit.MessageRef{}) || plan[0].Optional {
 		t.Errorf("the plan is %+v", plan)
 	}
 }

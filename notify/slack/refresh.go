@@ -44,7 +44,7 @@ func (p *planner) refresh(at audit.MessageRef) {
 	shown := fill(head(all, most), func(i notify.Item) bool { return pg.addLine("", state(i)) })
 	p.more(pg, len(all)-shown, inCluster)
 	m := own()
-	m.Minor = true
+	m.Optional = true
 	p.add(pg, m, body{update: at, text: p.fallback(title, all)})
 }
 

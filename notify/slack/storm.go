@@ -28,7 +28,7 @@ func (p *planner) storm(items []notify.Item) {
 	p.more(pg, len(items)-shown, inCluster)
 	p.footer(pg)
 	m := own()
-	m.Opens = p.threads
+	m.StartsThread = p.threads
 	p.add(pg, m, body{text: p.fallback(title, items)})
 }
 

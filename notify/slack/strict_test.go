@@ -76,11 +76,11 @@ func deliver(t *testing.T, by notify.Sender, to notify.Recipient, plan []notify.
 	places := make([]audit.MessageRef, len(plan))
 	for n, m := range plan {
 		beneath := m.Thread
-		if m.Beneath != notify.NotBeneath {
-			beneath = places[m.Beneath]
+		if m.Parent != notify.NoParent {
+			beneath = places[m.Parent]
 		}
 		var err error
-		if places[n], err = by.Send(t.Context(), to, m, beneath); err != nil && !m.Minor {
+		if places[n], err = by.Send(t.Context(), to, m, beneath); err != nil && !m.Optional {
 			t.Fatalf("message %d: %v", n, err)
 		}
 	}

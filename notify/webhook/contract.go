@@ -25,7 +25,7 @@ type Digest struct {
 	Owner string `json:"owner"`
 	// Instead says for whom it was, and why they cannot be reached, where it goes
 	// to the fallback owner in their place.
-	Instead string `json:"instead,omitempty"`
+	FallbackReason string `json:"fallbackReason,omitempty"`
 	// Open counts the owner's open findings, those in other digests too.
 	Open  int    `json:"open"`
 	Items []Item `json:"items"` // by severity (highest first), rule, subject, event
@@ -40,7 +40,7 @@ type Item struct {
 	To    []string `json:"to"`    // the owners who are told by it; finding.owners are all
 	// LastEvent is what they were told of the finding before, and LastToldAt when
 	// they were told anything of it last; left out where they were told nothing.
-	LastEvent  string               `json:"lastEvent,omitempty"`
-	LastToldAt time.Time            `json:"lastToldAt,omitzero"`
-	Finding    report.StoredFinding `json:"finding"`
+	LastEvent      string               `json:"lastEvent,omitempty"`
+	LastNotifiedAt time.Time            `json:"lastNotifiedAt,omitzero"`
+	Finding        report.StoredFinding `json:"finding"`
 }

@@ -83,7 +83,7 @@ func (w *world) deliver(t *testing.T) []string {
 		Routes: func(_, owner string) []notify.Route {
 			return []notify.Route{{Sender: "webhook", To: notify.Recipient{Owner: owner}}}
 		},
-		Cluster: "prod-eu-1", Me: w.now.String(), Leased: true, RemindAfter: 24 * time.Hour, Clock: func() time.Time { return w.now },
+		Cluster: "prod-eu-1", Publisher: w.now.String(), WithLease: true, RemindAfter: 24 * time.Hour, Clock: func() time.Time { return w.now },
 	}
 	stored, _, err := w.store.Load(t.Context())
 	if err != nil {

@@ -54,7 +54,7 @@ func fitting(d notify.Digest, items []notify.Item) int {
 
 func message(d notify.Digest, items []notify.Item) notify.Message {
 	p := encode(digest(d, items))
-	m := notify.Message{Beneath: notify.NotBeneath, Body: p}
+	m := notify.Message{Parent: notify.NoParent, Body: p}
 	for _, it := range items {
 		m.Covers = append(m.Covers, notify.Covered{ID: it.Record.ID, Event: it.Event})
 	}
@@ -67,7 +67,7 @@ func message(d notify.Digest, items []notify.Item) notify.Message {
 
 func digest(d notify.Digest, items []notify.Item) Digest {
 	out := Digest{
-		APIVersion: report.APIVersion, Kind: Kind, Cluster: d.Cluster, Owner: d.To.Owner, Instead: d.FallbackReason,
+		APIVersion: report.APIVersion, Kind: Kind, Cluster: d.Cluster, Owner: d.To.Owner, FallbackReason: d.FallbackReason,
 		Open: d.Open, Items: make([]Item, 0, len(items)),
 	}
 	for _, it := range items {
@@ -84,13 +84,13 @@ func item(d notify.Digest, it notify.Item) Item {
 	out := Item{
 		Event: string(it.Event), To: append([]string{}, it.Owners...), LastEvent: string(it.Last),
 		// To the second, as it is stored: a repeat may come from whoever loads it.
-		LastToldAt: it.NotifiedAt.UTC().Truncate(time.Second), Finding: report.FromRecord(rec),
+		LastNotifiedAt: it.NotifiedAt.UTC().Truncate(time.Second), Finding: report.FromRecord(rec),
 	}
 	slices.Sort(out.To)
 	// What tells one telling from the next, and none of the words it is told in. The
 	// parts are quoted, so that no two lists of them look the same.
 	out.Key = hash(fmt.Appendf(nil, "%q %q %q %q %q %d %d %d", d.Cluster, d.To.Owner, out.To,
-		it.Record.ID, it.Event, out.LastToldAt.Unix(), out.Finding.OpenedAt.Unix(), it.Record.Reopened))
+		it.Record.ID, it.Event, out.LastNotifiedAt.Unix(), out.Finding.OpenedAt.Unix(), it.Record.Reopened))
 	return out
 }
 

@@ -46,7 +46,7 @@ func TestLongDigestsAreSeveral(t *testing.T) {
 			var covered, told []string
 			var sizes []int
 			for i, m := range s.Plan(row.d) {
-				if m.Beneath != notify.NotBeneath || m.Thread != place || m.Opens || m.Minor {
+				if m.Parent != notify.NoParent || m.Thread != place || m.StartsThread || m.Optional {
 					t.Errorf("message %d goes into a thread: %+v", i, m)
 				}
 				for _, c := range m.Covers {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // fixture is a small cluster and what a rule must say of it.
@@ -72,7 +73,7 @@ func isHeaderWord(word string) bool {
 // ruleSet returns the rules that a config is read for: all of them and the one
 // under test, which may be none of them.
 func ruleSet(rule *rules.Rule) []*rules.Rule {
-	set := slices.DeleteFunc(rules.All(), func(r *rules.Rule) bool { return r.Name == rule.Name })
+	set := slices.DeleteFunc(catalog.All(), func(r *rules.Rule) bool { return r.Name == rule.Name })
 	return append(set, rule)
 }
 

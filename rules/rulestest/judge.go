@@ -70,7 +70,7 @@ func (f *fixture) inOrder() []int {
 
 // judge lets the rule judge a snapshot. A rule that errs or panics is an error.
 func (f *fixture) judge(rule *rules.Rule, snap *snapshot.Snapshot) (audit.Evaluation, error) {
-	ev := audit.Evaluate(snap, []*rules.Rule{rule}, &f.config, now())
+	ev := audit.Evaluate(snap, []*rules.Rule{rule}, &f.config, now(), nil)
 	if o := ev.Rules[0]; o.Status != audit.RuleRan {
 		return ev, fmt.Errorf("the rule %s: %s", o.Status, o.Reason)
 	}
@@ -99,7 +99,7 @@ func isOf(gvk schema.GroupVersionKind, kind snapshot.Kind) bool {
 	if kind != snapshot.HostSources {
 		return kindOf(gvk) == kind
 	}
-	return slices.ContainsFunc(hostsource.ReadyMade(), func(s hostsource.Source) bool {
+	return slices.ContainsFunc(hostsource.BuiltIn(), func(s hostsource.Source) bool {
 		return s.Kind.Group() == gvk.Group && s.Object == gvk.Kind
 	})
 }

@@ -6,6 +6,9 @@ import (
 	"strconv"
 )
 
+// NamespaceNameLabel is the label with its own name that every Namespace carries.
+const NamespaceNameLabel = "kubernetes.io/metadata.name"
+
 // Labels are an object's labels, sorted by key. The zero value has none.
 type Labels struct {
 	pairs []string // key, value, key, value ...

@@ -2,6 +2,8 @@ package events_test
 
 import (
 	"context"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,4 +114,20 @@ func countByObject(list []eventsv1.Event) map[string]int {
 		n[e.Namespace+": "+e.Regarding.Kind+" "+e.Regarding.Namespace+"/"+e.Regarding.Name]++
 	}
 	return n
+}
+
+// letters are what hostile texts are made of; some are no letters at all.
+var letters = []string{
+	"a", "Z", "-", ".", "_", "/", " ", "<", "&", "\"", "\\", "\n", "\r", "\t", "\x00", "\x1b[2J", "\x7f",
+	"\xff", "\xc3\x28", "\xed\xa0\x80", "é", "е", "…", "\u2028", "\u202e", "\ufeff", "\ufffd", "\U0001F4A9", "=", ",", "null", "owner",
+}
+
+// text returns a text of no letter, one, or about as many as the limit or more.
+func text(r *rand.Rand, limit int) string {
+	n := []int{0, 1, 7, limit - 1, limit, limit + 1, 3 * limit}[r.IntN(7)]
+	var b strings.Builder
+	for range n {
+		b.WriteString(letters[r.IntN(len(letters))])
+	}
+	return b.String()
 }

@@ -43,11 +43,11 @@ func change(t *testing.T, c *kubetest.Cluster, f func(*leaseObject)) {
 func lostWithin(t *testing.T, h *lease.Held, most time.Duration) {
 	t.Helper()
 	select {
-	case <-h.Held().Done():
+	case <-h.Context().Done():
 	case <-time.After(most):
 		t.Fatalf("it is not lost after %s", most)
 	}
-	if !errors.Is(context.Cause(h.Held()), lease.ErrLost) {
-		t.Errorf("it ended with %v", context.Cause(h.Held()))
+	if !errors.Is(context.Cause(h.Context()), lease.ErrLost) {
+		t.Errorf("it ended with %v", context.Cause(h.Context()))
 	}
 }

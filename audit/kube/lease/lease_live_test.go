@@ -70,7 +70,7 @@ func testRelease(t *testing.T, c *kubetest.Cluster) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if first.Held().Err() == nil {
+	if first.Context().Err() == nil {
 		t.Error("the context of what was released has not ended")
 	}
 	second := must(newLease(t, c.Config(kubetest.Admin), "second").Acquire(t.Context(), 0))(t)
@@ -99,7 +99,7 @@ func testHolderNamed(t *testing.T, c *kubetest.Cluster) {
 			t.Errorf("it waited %s and not %s", took, wait)
 		}
 	}
-	if first.Held().Err() != nil {
+	if first.Context().Err() != nil {
 		t.Error("the holder lost it")
 	}
 }
@@ -112,7 +112,7 @@ func testRenewed(t *testing.T, c *kubetest.Cluster) {
 	if !errors.As(err, &held) {
 		t.Errorf("the second: %v", err)
 	}
-	if err := context.Cause(first.Held()); err != nil {
+	if err := context.Cause(first.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -121,8 +121,8 @@ func testEnded(t *testing.T, c *kubetest.Cluster) {
 	ctx, cancel := context.WithCancel(t.Context())
 	first := must(newLease(t, c.Config(kubetest.Admin), "first").Acquire(ctx, patience))(t)
 	cancel()
-	if !errors.Is(context.Cause(first.Held()), context.Canceled) {
-		t.Errorf("cause %v", context.Cause(first.Held()))
+	if !errors.Is(context.Cause(first.Context()), context.Canceled) {
+		t.Errorf("cause %v", context.Cause(first.Context()))
 	}
 	if err := first.Close(); err != nil {
 		t.Error(err)

@@ -53,8 +53,8 @@ func testCutOff(t *testing.T, c *kubetest.Cluster) {
 			// The next one begins to watch when the renewals end.
 			second := must(newLease(t, c.Config(kubetest.Admin), "second").Acquire(t.Context(), patience))(t)
 			defer second.Close()
-			if !errors.Is(context.Cause(first.Held()), lease.ErrLost) {
-				t.Errorf("the first still holds it: %v", context.Cause(first.Held()))
+			if !errors.Is(context.Cause(first.Context()), lease.ErrLost) {
+				t.Errorf("the first still holds it: %v", context.Cause(first.Context()))
 			}
 			if took := time.Since(cut); took < leaseRenew {
 				t.Errorf("it was taken over after %s", took)
@@ -62,7 +62,7 @@ func testCutOff(t *testing.T, c *kubetest.Cluster) {
 			if err := first.Close(); err != nil {
 				t.Error(err)
 			}
-			if second.Held().Err() != nil {
+			if second.Context().Err() != nil {
 				t.Error("the first took it from the second when it closed")
 			}
 		})
@@ -99,7 +99,7 @@ func testAnnotated(t *testing.T, c *kubetest.Cluster) {
 		time.Sleep(leaseRetry)
 	}
 	time.Sleep(leaseRenew)
-	if err := context.Cause(first.Held()); err != nil {
+	if err := context.Cause(first.Context()); err != nil {
 		t.Error(err)
 	}
 	change(t, c, func(l *leaseObject) { l.Annotations = nil })

@@ -135,7 +135,7 @@ func (c *collection) take(o outcome) {
 // served is left out: nobody asked for it.
 func (c *collection) add(o outcome) {
 	if host, ok := c.source.hosts[o.read.Kind]; ok {
-		if host.ReadyMade && o.read.Status == snapshot.Absent {
+		if host.BuiltIn && o.read.Status == snapshot.Absent {
 			return
 		}
 		c.builder.Expand(snapshot.HostSources, o.read.Kind)

@@ -21,10 +21,10 @@ var _ audit.Rereader = (*Source)(nil)
 // Reread lists parts of kinds again. A field selector narrows the list to a
 // namespace, so that no right is needed except the one to list. The versions are
 // those of the first reading.
-func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []audit.Unread, error) {
+func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []audit.UnreadPart, error) {
 	var mu sync.Mutex
 	var read []snapshot.Part
-	var unread []audit.Unread
+	var unread []audit.UnreadPart
 	var readers errgroup.Group
 	readers.SetLimit(s.opts.Parallel)
 	for _, p := range parts {
@@ -33,7 +33,7 @@ func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				unread = append(unread, audit.Unread{Part: p, Reason: kube.Reason(err)})
+				unread = append(unread, audit.UnreadPart{Part: p, Reason: kube.Reason(err)})
 				return nil
 			}
 			b.Add(facts)

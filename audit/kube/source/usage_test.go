@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )

@@ -162,7 +162,7 @@ func readNotifications(list []v1alpha1.Notification) []audit.Notification {
 	for _, m := range list {
 		out = append(out, audit.Notification{
 			Sender: m.Sender, Owner: string(m.Owner), Pending: audit.Event(m.Pending),
-			Claim: audit.Claim{By: m.ClaimedBy, At: readTime(m.ClaimedAt), Leased: m.ClaimedWithLease},
+			Claim: audit.Claim{By: m.ClaimedBy, At: readTime(m.ClaimedAt), WithLease: m.ClaimedWithLease},
 			Last:  audit.Event(m.Last), At: readTime(m.At),
 			Message: audit.MessageRef{Channel: m.Channel, Message: m.Message}, Error: m.Error,
 		})

@@ -88,7 +88,7 @@ func newNotifications(list []audit.Notification) []v1alpha1.Notification {
 	for _, m := range list {
 		out = append(out, v1alpha1.Notification{
 			Sender: m.Sender, Owner: v1alpha1.Owner(m.Owner), Pending: v1alpha1.Event(m.Pending),
-			ClaimedBy: m.Claim.By, ClaimedAt: newTime(m.Claim.At), ClaimedWithLease: m.Claim.Leased,
+			ClaimedBy: m.Claim.By, ClaimedAt: newTime(m.Claim.At), ClaimedWithLease: m.Claim.WithLease,
 			Last: v1alpha1.Event(m.Last), At: newTime(m.At),
 			Channel: m.Message.Channel, Message: m.Message.Message, Error: m.Error,
 		})

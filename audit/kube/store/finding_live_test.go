@@ -15,9 +15,9 @@ import (
 
 func TestLiveDefinitionOfFindings(t *testing.T) {
 	c := findingsCluster(t)
-	store := newStore(t, c.Config(kubetest.Admin), store.Options{})
+	kept := newStore(t, c.Config(kubetest.Admin), store.Options{})
 	r := aRecord("a.example.com")
-	must(store.Create(t.Context(), r))(t)
+	must(kept.Create(t.Context(), r))(t)
 	findings := dynamicFindings(t, c)
 
 	t.Run("what a finding is about cannot be changed", func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestLiveDefinitionOfFindings(t *testing.T) {
 			// A prefix of the name, so that only the change is wrong.
 			set(t, f, "one", append([]string{"spec"}, field...)...)
 			_, err := findings.Update(t.Context(), f, metav1.UpdateOptions{})
-			refused(t, err, "a finding is about one thing for ever")
+			refused(t, err, "the rule and the subject of a finding are immutable")
 		}
 	})
 	t.Run("its name begins with its rule", func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestLiveDefinitionOfFindings(t *testing.T) {
 		f.SetResourceVersion("")
 		f.SetName("another-rule-0123456789abcdef")
 		_, err := findings.Create(t.Context(), f, metav1.CreateOptions{})
-		refused(t, err, "the name begins with the rule")
+		refused(t, err, "the name must begin with the rule")
 	})
 	t.Run("its status is written by the subresource alone", func(t *testing.T) {
 		f := must(findings.Get(t.Context(), r.ID, metav1.GetOptions{}))(t)
@@ -75,7 +75,7 @@ func TestLiveDefinitionOfFindings(t *testing.T) {
 		}
 	})
 	t.Run("kubectl tells the most important of it", func(t *testing.T) {
-		must(store.Create(t.Context(), aRecord("b.example.com\x1b[31m")))(t)
+		must(kept.Create(t.Context(), aRecord("b.example.com\x1b[31m")))(t)
 		got := printed(t, c)
 		for _, want := range []string{"RULE", "SUBJECT", "OWNER", "SEVERITY", "STATE", "AGE", "one-owner-per-host", "team-a, team-b", "high", "Open"} {
 			if !strings.Contains(got, want) {

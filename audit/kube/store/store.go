@@ -220,7 +220,7 @@ func newStored(f *v1alpha1.Finding) audit.Stored {
 	return audit.Stored{
 		Record:  r,
 		Version: f.ResourceVersion + "/" + fingerprint(f.Labels),
-		Bare:    f.Status == nil,
+		Incomplete: f.Status == nil,
 		Stale:   f.Status != nil && !labelled(f.Labels, labels(r)),
 	}
 }

@@ -49,8 +49,8 @@ func counting(cfg *rest.Config) (*rest.Config, *counter) {
 func TestLiveStoreIsSparingOfRequests(t *testing.T) {
 	cluster := findingsCluster(t)
 	cfg, requests := counting(cluster.Config(kubetest.Admin))
-	store := newStore(t, cfg, store.Options{})
-	st := must(store.Create(t.Context(), aRecord("a.example.com")))(t)
+	findings := newStore(t, cfg, store.Options{})
+	st := must(findings.Create(t.Context(), aRecord("a.example.com")))(t)
 	want := func(what string, n int) {
 		t.Helper()
 		if got := requests.since(); got != n {
@@ -59,20 +59,20 @@ func TestLiveStoreIsSparingOfRequests(t *testing.T) {
 	}
 	want("a creation", 2)
 	st.Message = "another"
-	st = must(store.Update(t.Context(), st))(t)
+	st = must(findings.Update(t.Context(), st))(t)
 	want("an update that leaves the labels", 1)
 	st.State, st.ResolvedAt = audit.StateResolved, monday
-	st = must(store.Update(t.Context(), st))(t)
+	st = must(findings.Update(t.Context(), st))(t)
 	want("an update that changes labels", 3)
-	st = must(store.Get(t.Context(), st.ID))(t)
+	st = must(findings.Get(t.Context(), st.ID))(t)
 	want("a look at one", 1)
 	version := st.Version
-	st = must(store.Update(t.Context(), st))(t)
+	st = must(findings.Update(t.Context(), st))(t)
 	want("an update that changes nothing", 1)
 	if st.Version != version {
 		t.Error("an update that changes nothing is stored")
 	}
-	if err := store.Delete(t.Context(), st); err != nil {
+	if err := findings.Delete(t.Context(), st); err != nil {
 		t.Fatal(err)
 	}
 	want("a deletion", 1)
@@ -81,7 +81,7 @@ func TestLiveStoreIsSparingOfRequests(t *testing.T) {
 func TestLiveManyFindingsComeInPages(t *testing.T) {
 	cluster := findingsCluster(t)
 	cfg, requests := counting(cluster.Config(kubetest.Admin))
-	store := newStore(t, cfg, store.Options{})
+	findings := newStore(t, cfg, store.Options{})
 	const many = 1200
 	began := time.Now()
 	slots := make(chan struct{}, 16)
@@ -90,7 +90,7 @@ func TestLiveManyFindingsComeInPages(t *testing.T) {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			if _, err := store.Create(t.Context(), aRecord(fmt.Sprintf("%d.example.com", i))); err != nil {
+			if _, err := findings.Create(t.Context(), aRecord(fmt.Sprintf("%d.example.com", i))); err != nil {
 				t.Error(err)
 			}
 		})
@@ -98,7 +98,7 @@ func TestLiveManyFindingsComeInPages(t *testing.T) {
 	wait.Wait()
 	t.Logf("created in %s with %d requests", time.Since(began), requests.since())
 	began = time.Now()
-	records, newer, err := store.Load(t.Context())
+	records, newer, err := findings.Load(t.Context())
 	if err != nil || len(records) != many || len(newer) != 0 {
 		t.Fatalf("load: %d records, %v, %v", len(records), newer, err)
 	}

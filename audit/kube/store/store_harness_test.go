@@ -56,11 +56,11 @@ func clientset(t *testing.T, cfg *rest.Config) kubernetes.Interface {
 func newStore(t *testing.T, cfg *rest.Config, opts store.Options) *store.Store {
 	t.Helper()
 	opts.Sleep = func(context.Context, time.Duration) {}
-	store, err := store.New(cfg, home, opts)
+	findings, err := store.New(cfg, home, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store
+	return findings
 }
 
 // aRecord is an open finding on a host, with a field of each sort.

@@ -92,7 +92,7 @@ func TestFitCountsObjectsThatItCuts(t *testing.T) {
 // What is stored and loaded again has to be what is judged again, or every sweep
 // would write.
 func TestLiveHostileFindingsAreWrittenOnce(t *testing.T) {
-	store := newStore(t, findingsCluster(t).Config(kubetest.Admin), store.Options{PageSize: 7})
+	findings := newStore(t, findingsCluster(t).Config(kubetest.Admin), store.Options{PageSize: 7})
 	r := rand.New(rand.NewPCG(3, 4))
 	there := &audit.Evaluation{Rules: []audit.Outcome{{Rule: hostileRule, Status: audit.RuleRan}}}
 	for range 12 {
@@ -107,7 +107,7 @@ func TestLiveHostileFindingsAreWrittenOnce(t *testing.T) {
 		want audit.Reason
 	}{{there, audit.ReasonOpened}, {there, audit.ReasonConfirmed}, {gone, audit.ReasonResolved}, {gone, audit.ReasonKept}, {there, audit.ReasonReopened}, {there, audit.ReasonConfirmed}} {
 		sweep.Now = sweep.Now.Add(10 * time.Minute)
-		writes := publish(t, store, sweep, step.ev, step.want)
+		writes := publish(t, findings, sweep, step.ev, step.want)
 		if want := len(there.Findings) * (1 - i%2); writes != want {
 			t.Errorf("sweep %d writes %d findings, not %d", i, writes, want)
 		}
@@ -116,9 +116,9 @@ func TestLiveHostileFindingsAreWrittenOnce(t *testing.T) {
 
 // publish brings the store in line with an evaluation, and returns how many findings
 // it wrote.
-func publish(t *testing.T, store *store.Store, sweep audit.Reconciler, ev *audit.Evaluation, want audit.Reason) int {
+func publish(t *testing.T, findings *store.Store, sweep audit.Reconciler, ev *audit.Evaluation, want audit.Reason) int {
 	t.Helper()
-	stored, newer, err := store.Load(t.Context())
+	stored, newer, err := findings.Load(t.Context())
 	if err != nil || len(newer) > 0 {
 		t.Fatalf("load: %v, left alone %v", err, newer)
 	}
@@ -136,20 +136,20 @@ func publish(t *testing.T, store *store.Store, sweep audit.Reconciler, ev *audit
 		}
 		writes++
 		if tr.New {
-			sameRecord(t, store.Fit(tr.Record), must(store.Create(t.Context(), tr.Record))(t).Record)
+			sameRecord(t, store.Fit(tr.Record), must(findings.Create(t.Context(), tr.Record))(t).Record)
 			continue
 		}
 		i := slices.IndexFunc(stored, func(st audit.Stored) bool { return st.ID == tr.Record.ID })
 		st := stored[i]
 		st.Record = tr.Record
-		sameRecord(t, store.Fit(tr.Record), must(store.Update(t.Context(), st))(t).Record)
+		sameRecord(t, store.Fit(tr.Record), must(findings.Update(t.Context(), st))(t).Record)
 	}
 	return writes
 }
 
 // The longest finding that the schema lets pass, in letters that take six bytes.
 func TestLiveLongestFindingCanBeStored(t *testing.T) {
-	store := newStore(t, findingsCluster(t).Config(kubetest.Admin), store.Options{})
+	findings := newStore(t, findingsCluster(t).Config(kubetest.Admin), store.Options{})
 	long := func(n int, last string) string { return strings.Repeat("\x01", n-len(last)) + last }
 	r := aRecord(long(v1alpha1.MaxSubjectName, ""))
 	r.Subject.Kind, r.Subject.Namespace, r.Subject.Detail = long(63, ""), long(253, ""), long(63, "")
@@ -164,8 +164,8 @@ func TestLiveLongestFindingCanBeStored(t *testing.T) {
 			Owner: long(253, ""), Created: monday, Reason: long(63, ""), Detail: long(v1alpha1.MaxDetail, ""),
 		})
 	}
-	st := must(store.Create(t.Context(), r))(t)
+	st := must(findings.Create(t.Context(), r))(t)
 	sameRecord(t, store.Fit(r), st.Record)
 	st.State = audit.StateResolved
-	must(store.Update(t.Context(), st))(t)
+	must(findings.Update(t.Context(), st))(t)
 }

@@ -17,7 +17,7 @@ import (
 
 func TestLiveStore(t *testing.T) {
 	c := findingsCluster(t)
-	store := newStore(t, c.Config(kubetest.Admin), store.Options{})
+	findings := newStore(t, c.Config(kubetest.Admin), store.Options{})
 	for _, tt := range []struct {
 		name string
 		test func(*testing.T, *kubetest.Cluster, *store.Store)
@@ -35,22 +35,22 @@ func TestLiveStore(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			clearFindings(t, c)
-			tt.test(t, c, store)
+			tt.test(t, c, findings)
 		})
 	}
 }
 
-func testLife(t *testing.T, c *kubetest.Cluster, store *store.Store) {
+func testLife(t *testing.T, c *kubetest.Cluster, findings *store.Store) {
 	r := aRecord("a.example.com")
-	st := must(store.Create(t.Context(), r))(t)
+	st := must(findings.Create(t.Context(), r))(t)
 	sameRecord(t, r, st.Record)
-	sameRecord(t, r, must(store.Get(t.Context(), r.ID))(t).Record)
+	sameRecord(t, r, must(findings.Get(t.Context(), r.ID))(t).Record)
 	if got := printed(t, c, "-l", "owner.eventuallytrue.dev/team-b=true,rule=one-owner-per-host,state=Open"); !strings.Contains(got, r.ID) {
 		t.Errorf("it cannot be selected by labels: %s", got)
 	}
 	st.State, st.Reason, st.ResolvedAt, st.Owners = audit.StateResolved, audit.ReasonResolved, monday.Add(time.Hour), []string{"team-a"}
 	want := st.Record
-	st = must(store.Update(t.Context(), st))(t)
+	st = must(findings.Update(t.Context(), st))(t)
 	sameRecord(t, want, st.Record)
 	if got := printed(t, c, "-l", "owner=team-a,state=Resolved"); !strings.Contains(got, r.ID) {
 		t.Errorf("it cannot be selected by its new labels: %s", got)
@@ -58,26 +58,26 @@ func testLife(t *testing.T, c *kubetest.Cluster, store *store.Store) {
 	if got := printed(t, c, "-l", "owner.eventuallytrue.dev/team-b"); strings.Contains(got, r.ID) {
 		t.Errorf("the label of an owner it lost is still there: %s", got)
 	}
-	if err := store.Delete(t.Context(), st); err != nil {
+	if err := findings.Delete(t.Context(), st); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Delete(t.Context(), st); err != nil {
+	if err := findings.Delete(t.Context(), st); err != nil {
 		t.Errorf("delete what is gone: %v", err)
 	}
-	if _, err := store.Get(t.Context(), r.ID); !errors.Is(err, audit.ErrNotStored) {
+	if _, err := findings.Get(t.Context(), r.ID); !errors.Is(err, audit.ErrNotStored) {
 		t.Errorf("get what is gone: %v", err)
 	}
-	if _, err := store.Update(t.Context(), st); !errors.Is(err, audit.ErrNotStored) {
+	if _, err := findings.Update(t.Context(), st); !errors.Is(err, audit.ErrNotStored) {
 		t.Errorf("update what is gone: %v", err)
 	}
 }
 
-func testExclusive(t *testing.T, _ *kubetest.Cluster, store *store.Store) {
+func testExclusive(t *testing.T, _ *kubetest.Cluster, findings *store.Store) {
 	r := aRecord("a.example.com")
 	errs := make([]error, 20)
 	var wait sync.WaitGroup
 	for i := range errs {
-		wait.Go(func() { _, errs[i] = store.Create(t.Context(), r) })
+		wait.Go(func() { _, errs[i] = findings.Create(t.Context(), r) })
 	}
 	wait.Wait()
 	won := 0
@@ -94,47 +94,47 @@ func testExclusive(t *testing.T, _ *kubetest.Cluster, store *store.Store) {
 	}
 }
 
-func testLostUpdate(t *testing.T, _ *kubetest.Cluster, store *store.Store) {
-	st := must(store.Create(t.Context(), aRecord("a.example.com")))(t)
+func testLostUpdate(t *testing.T, _ *kubetest.Cluster, findings *store.Store) {
+	st := must(findings.Create(t.Context(), aRecord("a.example.com")))(t)
 	theirs := st
 	theirs.Message = "theirs"
-	theirs = must(store.Update(t.Context(), theirs))(t)
+	theirs = must(findings.Update(t.Context(), theirs))(t)
 	sameLabels, otherLabels := st, st
 	sameLabels.Message = "ours"
 	otherLabels.State = audit.StateResolved
 	for _, ours := range []audit.Stored{sameLabels, otherLabels} {
-		if _, err := store.Update(t.Context(), ours); !errors.Is(err, audit.ErrConflict) {
+		if _, err := findings.Update(t.Context(), ours); !errors.Is(err, audit.ErrConflict) {
 			t.Errorf("update an older version: %v", err)
 		}
 	}
-	if err := store.Delete(t.Context(), st); !errors.Is(err, audit.ErrConflict) {
+	if err := findings.Delete(t.Context(), st); !errors.Is(err, audit.ErrConflict) {
 		t.Errorf("delete an older version: %v", err)
 	}
-	if diff := cmp.Diff(theirs, must(store.Get(t.Context(), st.ID))(t)); diff != "" {
+	if diff := cmp.Diff(theirs, must(findings.Get(t.Context(), st.ID))(t)); diff != "" {
 		t.Errorf("something was overwritten (-want +got):\n%s", diff)
 	}
 }
 
 func testNoNamespace(t *testing.T, c *kubetest.Cluster, _ *store.Store) {
-	store, err := store.New(c.Config(kubetest.Admin), "nowhere", store.Options{})
+	findings, err := store.New(c.Config(kubetest.Admin), "nowhere", store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := aRecord("a.example.com")
-	_, err = store.Create(t.Context(), r)
+	_, err = findings.Create(t.Context(), r)
 	want := "create finding " + r.ID + `: HTTP 404: namespaces "nowhere" not found`
 	if err == nil || err.Error() != want || errors.Is(err, audit.ErrNotStored) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
-func testOtherLabels(t *testing.T, c *kubetest.Cluster, store *store.Store) {
-	st := must(store.Create(t.Context(), aRecord("a.example.com")))(t)
+func testOtherLabels(t *testing.T, c *kubetest.Cluster, findings *store.Store) {
+	st := must(findings.Create(t.Context(), aRecord("a.example.com")))(t)
 	kubectl(t, c, "label", "fnd", st.ID, "-n", home, "ticket=1")
 	kubectl(t, c, "annotate", "fnd", st.ID, "-n", home, "note=mine")
-	st = must(store.Get(t.Context(), st.ID))(t)
+	st = must(findings.Get(t.Context(), st.ID))(t)
 	st.Owners = []string{"team c"}
-	must(store.Update(t.Context(), st))(t)
+	must(findings.Update(t.Context(), st))(t)
 	f := must(dynamicFindings(t, c).Get(t.Context(), st.ID, metav1.GetOptions{}))(t)
 	team := store.OwnerLabel("team c")
 	want := map[string]string{
@@ -149,25 +149,25 @@ func testOtherLabels(t *testing.T, c *kubetest.Cluster, store *store.Store) {
 	}
 }
 
-func testNoName(t *testing.T, _ *kubetest.Cluster, store *store.Store) {
-	st := must(store.Create(t.Context(), aRecord("a.example.com")))(t)
-	if err := store.Delete(t.Context(), audit.Stored{Version: st.Version}); err != nil {
+func testNoName(t *testing.T, _ *kubetest.Cluster, findings *store.Store) {
+	st := must(findings.Create(t.Context(), aRecord("a.example.com")))(t)
+	if err := findings.Delete(t.Context(), audit.Stored{Version: st.Version}); err != nil {
 		t.Error(err)
 	}
-	if _, err := store.Get(t.Context(), ""); !errors.Is(err, audit.ErrNotStored) {
+	if _, err := findings.Get(t.Context(), ""); !errors.Is(err, audit.ErrNotStored) {
 		t.Errorf("get: %v", err)
 	}
-	must(store.Get(t.Context(), st.ID))(t)
+	must(findings.Get(t.Context(), st.ID))(t)
 }
 
 func TestLiveStoreWithoutTheDefinition(t *testing.T) {
 	c := control.Cluster(t)
-	store := newStore(t, c.Config(kubetest.Admin), store.Options{})
-	_, _, err := store.Load(t.Context())
+	findings := newStore(t, c.Config(kubetest.Admin), store.Options{})
+	_, _, err := findings.Load(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "serve findings.eventuallytrue.dev: apply its CustomResourceDefinition") {
 		t.Errorf("load: %v", err)
 	}
-	if _, err := store.Get(t.Context(), "a"); err == nil || errors.Is(err, audit.ErrNotStored) {
+	if _, err := findings.Get(t.Context(), "a"); err == nil || errors.Is(err, audit.ErrNotStored) {
 		t.Errorf("get: %v", err)
 	}
 }

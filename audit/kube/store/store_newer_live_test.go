@@ -50,7 +50,7 @@ func TestLiveFindingsThatSomethingElseWrote(t *testing.T) {
 		t.Fatal(err)
 	}
 	makeHome(t, c)
-	store := newStore(t, c.Config(kubetest.Admin), store.Options{})
+	findings := newStore(t, c.Config(kubetest.Admin), store.Options{})
 	for _, tt := range []struct {
 		name   string
 		id     string // empty for the right one
@@ -69,16 +69,16 @@ func TestLiveFindingsThatSomethingElseWrote(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			kubectl(t, c, "delete", "findings", "--all", "-n", home)
 			id := plant(t, c, tt.name, tt.id, tt.status)
-			records, newer, err := store.Load(t.Context())
+			records, newer, err := findings.Load(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, getErr := store.Get(t.Context(), id)
+			_, getErr := findings.Get(t.Context(), id)
 			if tt.alone {
 				if len(records) != 0 || len(newer) != 1 || newer[0] != id || !errors.Is(getErr, store.ErrNewer) {
 					t.Errorf("it is not left alone: %v, %v, %v", records, newer, getErr)
 				}
-				_, err = store.Update(t.Context(), audit.Stored{Record: audit.Record{Finding: audit.Finding{ID: id}}, Version: versionOf(t, c, id)})
+				_, err = findings.Update(t.Context(), audit.Stored{Record: audit.Record{Finding: audit.Finding{ID: id}}, Version: versionOf(t, c, id)})
 				if !errors.Is(err, store.ErrNewer) {
 					t.Errorf("it can be written: %v", err)
 				}
@@ -87,10 +87,10 @@ func TestLiveFindingsThatSomethingElseWrote(t *testing.T) {
 			if len(records) != 1 || len(newer) != 0 || getErr != nil {
 				t.Fatalf("it is left alone: %v, %v, %v", records, newer, getErr)
 			}
-			if records[0].Bare != (len(tt.status) == 0) {
-				t.Errorf("bare: %t", records[0].Bare)
+			if records[0].Incomplete != (len(tt.status) == 0) {
+				t.Errorf("bare: %t", records[0].Incomplete)
 			}
-			if _, err := store.Update(t.Context(), audit.Stored{Record: aRecordOf(id, tt.name), Version: records[0].Version}); err != nil {
+			if _, err := findings.Update(t.Context(), audit.Stored{Record: aRecordOf(id, tt.name), Version: records[0].Version}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
@@ -59,38 +60,38 @@ func TestLivePublisherHasTheRightsItNeedsAndNoMore(t *testing.T) {
 
 // useAll does whatever a publisher does.
 func useAll(t *testing.T, cfg *rest.Config, name string) error {
-	lease, err := lease.New(cfg, home, name, lease.Options{Duration: leaseDuration, Renew: leaseRenew, Retry: leaseRetry})
+	lease, err := lease.New(cfg, home, name, lease.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := lease.Acquire(t.Context(), patience)
+	held, err := lease.Acquire(t.Context(), 20*time.Second)
 	if err != nil {
 		return err
 	}
-	store := newStore(t, cfg, store.Options{})
-	err = useStore(held.Held(), store, aRecord(name+".example.com"))
+	findings := newStore(t, cfg, store.Options{})
+	err = useStore(held.Context(), findings, aRecord(name+".example.com"))
 	if closeErr := held.Close(); err == nil {
 		err = closeErr
 	}
 	return err
 }
 
-func useStore(ctx context.Context, store *store.Store, r audit.Record) error {
-	st, err := store.Create(ctx, r)
+func useStore(ctx context.Context, findings *store.Store, r audit.Record) error {
+	st, err := findings.Create(ctx, r)
 	if err != nil {
 		return err
 	}
 	st.State, st.ResolvedAt = audit.StateResolved, monday
-	if st, err = store.Update(ctx, st); err != nil {
+	if st, err = findings.Update(ctx, st); err != nil {
 		return err
 	}
-	if _, _, err = store.Load(ctx); err != nil {
+	if _, _, err = findings.Load(ctx); err != nil {
 		return err
 	}
-	if st, err = store.Get(ctx, r.ID); err != nil {
+	if st, err = findings.Get(ctx, r.ID); err != nil {
 		return err
 	}
-	return store.Delete(ctx, st)
+	return findings.Delete(ctx, st)
 }
 
 // grant gives an account rights in the home, and returns when the server goes by
