@@ -112,7 +112,7 @@ func TestSweepThatIsEndedReportsNoNumbers(t *testing.T) {
 		return &audit.Result{}, &audit.Published{}, context.Cause(ctx)
 	}}
 	s.sweep(ctx)
-	if want := "level=WARN msg=\"sweep abandoned\" reason=\"the lease is lost\"\n"; out.String() != want {
+	if want := "level=WARN msg=\"sweep abandoned\" reason=\"the lease was lost\"\n"; out.String() != want {
 		t.Errorf("it logs %s", &out)
 	}
 }

@@ -30,7 +30,7 @@ func TestLiveRefusedEventsAreCountedAndTheOthersRecorded(t *testing.T) {
 	awaitRight(t, c, "create", "events.events.k8s.io", "team-b")
 	r := on(aRecord("shop.example.com"), webOf("team-a"), webOf("team-b"), webOf("team-c"))
 	want := []audit.Delivery{
-		{Sender: "events", Result: audit.DeliveryRefused, Reason: `2 of 3 Events, such as that on Ingress team-a/web: ` +
+		{Sender: "events", Result: audit.DeliveryRefused, Reason: `2 of 3 Events, such as the one on Ingress team-a/web: ` +
 			`User "guest" cannot create resource "events" in API group "events.k8s.io" in the namespace "team-a"`},
 		sent[0],
 	}
@@ -130,9 +130,9 @@ func TestLiveTooManyEventsAreLeftOutAndCounted(t *testing.T) {
 		want string
 		n    int
 	}{
-		{"all fit", events.Options{}, "7 objects too many were left out", 5},
-		{"two of each finding", events.Options{PerFinding: 2}, "9 objects too many were left out", 3},
-		{"two of a sweep: one of each finding", events.Options{PerSweep: 2}, "10 objects too many were left out", 2},
+		{"all fit", events.Options{}, "7 objects beyond the limit got no Event", 5},
+		{"two of each finding", events.Options{PerFinding: 2}, "9 objects beyond the limit got no Event", 3},
+		{"two of a sweep: one of each finding", events.Options{PerSweep: 2}, "10 objects beyond the limit got no Event", 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			must(c.Kubectl(t.Context(), "delete", "events", "-A", "--all"))(t)

@@ -21,7 +21,7 @@ func TestEventsThatAreCutShortSayWhy(t *testing.T) {
 	r := on(aRecord("shop.example.com"), webOf("team-a"), webOf("team-b"))
 	got := newEvents(t, cfg, events.Options{}).Record(ctx, monday, became(audit.ReasonOpened, r))
 	want := []audit.Delivery{{
-		Sender: "events", Result: audit.DeliveryFailed, Reason: "2 of 2 Events, such as that on Ingress team-a/web: ask what the server serves: told to end",
+		Sender: "events", Result: audit.DeliveryFailed, Reason: "2 of 2 Events, such as the one on Ingress team-a/web: discover what the server serves: told to end",
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)

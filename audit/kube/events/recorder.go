@@ -187,9 +187,9 @@ func (p *plan) deliveries(results []result) []audit.Delivery {
 		case n[result] == 0:
 			continue
 		case result != audit.DeliverySent:
-			d.Reason = fmt.Sprintf("%d of %d Events, such as that %s", n[result], len(results), example[result])
+			d.Reason = fmt.Sprintf("%d of %d Events, such as the one %s", n[result], len(results), example[result])
 		case p.left > 0:
-			d.Reason = fmt.Sprintf("%d objects too many were left out", p.left)
+			d.Reason = fmt.Sprintf("%d objects beyond the limit got no Event", p.left)
 		}
 		out = append(out, d)
 	}

@@ -53,7 +53,7 @@ func TestLeaseOfAServerThatHangsIsGivenUp(t *testing.T) {
 	defer close(stop)
 	began := time.Now()
 	_, err := newLease(t, &rest.Config{Host: server.URL}, "first").Acquire(t.Context(), 0)
-	if err == nil || !strings.Contains(err.Error(), "the server does not answer") {
+	if err == nil || !strings.Contains(err.Error(), "the server does not respond") {
 		t.Errorf("got %v", err)
 	}
 	if took := time.Since(began); took > 3*leaseRenew {

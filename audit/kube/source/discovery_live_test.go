@@ -85,7 +85,7 @@ func TestLiveGroupWhoseServerIsAwayIsUnknown(t *testing.T) {
 	awaitStatus(t, source, snapshot.CalicoTiers, snapshot.Failed)
 	kinds := []snapshot.Kind{snapshot.CalicoNetworkPolicies, snapshot.CalicoTiers, snapshot.HTTPRoutes, snapshot.StoredCalicoTiers}
 	for _, r := range read(t, source, kinds).Reads() {
-		want := snapshot.Read{Kind: r.Kind, Version: r.Version, Status: snapshot.Failed, Err: "the server cannot reach what serves this group"}
+		want := snapshot.Read{Kind: r.Kind, Version: r.Version, Status: snapshot.Failed, Err: "the API server cannot reach the server of this group"}
 		switch r.Kind {
 		case snapshot.HTTPRoutes:
 			want.Status, want.Err = snapshot.Absent, ""

@@ -76,7 +76,7 @@ func TestCustomKindsAreUnknownWithoutDiscovery(t *testing.T) {
 	}{
 		"of a server that is too old": {
 			ok(groupList), snapshot.Failed,
-			"the server tells what it serves group by group only: it is older than Kubernetes 1.27, or its aggregated discovery is off",
+			"the server only says group by group what it serves: it is older than Kubernetes 1.27, or its aggregated discovery is off",
 		},
 		"that the account may not ask for": {
 			kubetest.Fail(403, metav1.StatusReasonForbidden, `forbidden: User "guest" cannot get path "/apis"`),

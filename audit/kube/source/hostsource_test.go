@@ -132,17 +132,17 @@ func TestHostSourcesThatCannotBeRead(t *testing.T) {
 		{
 			"their server is away",
 			hostAPI{serves: []string{"example.com/v1 gates Gate stale"}},
-			snapshot.Failed, "the server cannot reach what serves this group",
+			snapshot.Failed, "the API server cannot reach the server of this group",
 		},
 		{
 			"they are served in other versions",
 			hostAPI{serves: []string{"example.com/v2 gates Gate"}},
-			snapshot.Failed, "served in versions [v2] only, of which none is known here",
+			snapshot.Failed, "served only in versions [v2], which are not supported",
 		},
 		{
 			"they are in no namespace",
 			hostAPI{serves: []string{"example.com/v1 gates Gate cluster"}},
-			snapshot.Failed, "its objects are in no namespace, and so nobody's: they cannot be a source of hosts",
+			snapshot.Failed, "its objects are in no namespace, and so have no owner: they cannot be a source of hosts",
 		},
 		{
 			"they are called something else",

@@ -30,10 +30,10 @@ func TestVersionThatIsRead(t *testing.T) {
 		"is the one that is preferred here":   {[]string{v1, alpha2, beta}, snapshot.Read{Version: "v1beta1", Status: snapshot.Listed}},
 		"is none of a group with other kinds": {[]string{others}, snapshot.Read{Version: "v1beta1", Status: snapshot.Absent}},
 		"is not guessed": {[]string{v2, v1}, snapshot.Read{
-			Status: snapshot.Failed, Err: "served in versions [v2 v1] only, of which none is known here",
+			Status: snapshot.Failed, Err: "served only in versions [v2 v1], which are not supported",
 		}},
 		"is not known where the server is away": {[]string{stale}, snapshot.Read{
-			Status: snapshot.Failed, Err: "the server cannot reach what serves this group",
+			Status: snapshot.Failed, Err: "the API server cannot reach the server of this group",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,15 +38,15 @@ func failures(resource string) map[string]unknown {
 		},
 		"where every answer is cut": {
 			kubetest.First(always, later, kubetest.Cut(30)),
-			snapshot.Failed, "the answer broke off: unexpected EOF",
+			snapshot.Failed, "the response ended early: unexpected EOF",
 		},
 		"where the pages have no end": {
 			kubetest.First(always, later, ok(`{"metadata":{"resourceVersion":"7","continue":"2"},"items":[]}`)),
-			snapshot.Failed, "the server names the same page twice",
+			snapshot.Failed, "the server sent the same page token twice",
 		},
 		"where every page is an empty object": {
 			kubetest.First(always, kubetest.Page(resource, false), ok(`{}`)),
-			snapshot.Failed, "the answer is no list: it has no resource version",
+			snapshot.Failed, "the response is not a list: it has no resource version",
 		},
 	}
 }
@@ -73,7 +73,7 @@ func refusals(resource string) map[string]unknown {
 		},
 		"where the server says both that it serves them and that it does not": {
 			kubetest.First(always, first, kubetest.Text(404, "404 page not found")),
-			snapshot.Failed, "the server answers that it does not know this kind, but says elsewhere that it serves it",
+			snapshot.Failed, "the server responds that it does not know this kind, but discovery says that it serves it",
 		},
 	}
 }

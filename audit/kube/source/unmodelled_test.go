@@ -112,7 +112,7 @@ func TestPoliciesThatNothingUnderstandsTakeTooLong(t *testing.T) {
 		{Kind: antreaPolicies, Status: snapshot.Failed, Err: "timed out before the list was complete"},
 		{
 			Kind: "fancynetworkpolicies.example.com", Version: "v1", Status: snapshot.Failed,
-			Err: "the server answers that it does not know this kind, but says elsewhere that it serves it",
+			Err: "the server responds that it does not know this kind, but discovery says that it serves it",
 		},
 	}
 	if diff := cmp.Diff(want, s.Reads()); diff != "" {

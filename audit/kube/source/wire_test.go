@@ -173,14 +173,14 @@ func TestGarbledProtobufFailsAKind(t *testing.T) {
 		want string
 	}{
 		{"nothing behind the magic", whole[:4], "no resource version"},
-		{"an envelope that is cut off", whole[:len(whole)/2], "garbled"},
-		{"no envelope", append([]byte("k8s\x00"), bytes.Repeat([]byte{0xff}, 40)...), "garbled"},
-		{"another kind of list", encode(t, randomList(t, typedKinds[snapshot.Pods], 1), runtime.ContentTypeProtobuf), `"PodList" and no "IngressList"`},
-		{"an object", []byte("k8s\x00\x0a\x05\x12\x03Pod"), `"Pod" and no list`},
-		{"where it goes on as a number", []byte("k8s\x00\x12\x09\x0a\x05\x12\x017\x18\x01\x12\x00"), "garbled"},
-		{"an object as a number", []byte("k8s\x00\x12\x07\x0a\x03\x12\x017\x10\x01"), "garbled"},
-		{"a number without end", append([]byte("k8s\x00\x12"), bytes.Repeat([]byte{0x80}, 11)...), "garbled"},
-		{"two lists", append(slices.Clone(whole), whole[4:]...), "garbled"},
+		{"an envelope that is cut off", whole[:len(whole)/2], "malformed"},
+		{"no envelope", append([]byte("k8s\x00"), bytes.Repeat([]byte{0xff}, 40)...), "malformed"},
+		{"another kind of list", encode(t, randomList(t, typedKinds[snapshot.Pods], 1), runtime.ContentTypeProtobuf), `"PodList", not a "IngressList"`},
+		{"an object", []byte("k8s\x00\x0a\x05\x12\x03Pod"), `"Pod", not a list`},
+		{"where it goes on as a number", []byte("k8s\x00\x12\x09\x0a\x05\x12\x017\x18\x01\x12\x00"), "malformed"},
+		{"an object as a number", []byte("k8s\x00\x12\x07\x0a\x03\x12\x017\x10\x01"), "malformed"},
+		{"a number without end", append([]byte("k8s\x00\x12"), bytes.Repeat([]byte{0x80}, 11)...), "malformed"},
+		{"two lists", append(slices.Clone(whole), whole[4:]...), "malformed"},
 		{"an encoding that nobody asked for", []byte("k8s\x00\x1a\x04gzip"), `encoding "gzip"`},
 		{"an object that is none", []byte("k8s\x00\x12\x0a\x0a\x03\x12\x017\x12\x03\x0a\x01\xff"), "decode ingresses"},
 	} {
