@@ -26,7 +26,7 @@ type exceptionCase struct {
 
 func TestException(t *testing.T) {
 	const (
-		expired = `the exception (because, until 2027-01-14) has expired and hides nothing any more: renew or remove it`
+		expired = `the exception (because, until 2027-01-14) has expired and no longer hides anything: renew or remove it`
 		unused  = `the exception (because, until 2027-03-31) hides nothing: remove it`
 	)
 	for _, c := range []exceptionCase{

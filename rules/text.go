@@ -41,3 +41,36 @@ func Age(d time.Duration) string {
 
 // Timestamp returns a moment as messages give it: UTC, to the second.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+// Span returns the oldest and the newest known creation, zero if none is known.
+func Span(objects []Object) (oldest, newest time.Time) {
+	for _, o := range objects {
+		if o.Created.IsZero() {
+			continue
+		}
+		if oldest.IsZero() || o.Created.Before(oldest) {
+			oldest = o.Created
+		}
+		if o.Created.After(newest) {
+			newest = o.Created
+		}
+	}
+	return oldest, newest
+}
+
+// Arrivals says when workloads came, which are called by an adjective. It says
+// nothing of none.
+func Arrivals(adjective string, workloads []Object) string {
+	oldest, newest := Span(workloads)
+	switch {
+	case len(workloads) == 0:
+		return ""
+	case oldest.IsZero():
+		return fmt.Sprintf("When the %s workloads came is not known.", adjective)
+	case len(workloads) > 1 && oldest.Equal(newest):
+		return fmt.Sprintf("The %s workloads came %s.", adjective, Timestamp(oldest))
+	case len(workloads) == 1:
+		return fmt.Sprintf("The %s workload came %s.", adjective, Timestamp(oldest))
+	}
+	return fmt.Sprintf("The oldest %s workload came %s, the newest %s.", adjective, Timestamp(oldest), Timestamp(newest))
+}

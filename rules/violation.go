@@ -3,7 +3,11 @@ package rules
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
+	"time"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // Violation is one broken instance of an invariant, as judged in one sweep.
@@ -76,4 +80,77 @@ type Advisory struct {
 	Owners  []Owner
 	Message string
 	Objects []Object
+}
+
+// Object is an object that a violation rests on.
+type Object struct {
+	snapshot.Ref
+	Owner   string    // the owner's name, empty where it is not known
+	Created time.Time // zero where not known
+	Reason  string    // a word for its part in it, such as "server-alias"
+	Detail  string    // more of it for people
+}
+
+// ObjectOf returns the object of a violation.
+func ObjectOf(m *snapshot.Meta, owner Owner, reason, detail string) Object {
+	return Object{Ref: m.Ref(), Owner: owner.Name, Created: m.Created, Reason: reason, Detail: detail}
+}
+
+// CompareObjects orders objects by creation, then reference. Those whose
+// creation is not known come last.
+func CompareObjects(a, b Object) int {
+	switch {
+	case a.Created.Equal(b.Created):
+		return a.Ref.Compare(b.Ref)
+	case a.Created.IsZero():
+		return 1
+	case b.Created.IsZero():
+		return -1
+	}
+	return a.Created.Compare(b.Created)
+}
+
+// Severity is what a violation weighs. The zero value is none.
+type Severity uint8
+
+// The severities, the lightest first.
+const (
+	Low Severity = iota + 1
+	Medium
+	High
+)
+
+// String returns the severity in lower case, or "none".
+func (s Severity) String() string {
+	switch s {
+	case Low:
+		return "low"
+	case Medium:
+		return "medium"
+	case High:
+		return "high"
+	}
+	return "none"
+}
+
+// UnmarshalText reads low, medium or high.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for _, v := range []Severity{Low, Medium, High} {
+		if v.String() == string(text) {
+			*s = v
+			return nil
+		}
+	}
+	return fmt.Errorf("severity %q is none of low, medium, high", text)
+}
+
+// MarshalText returns what UnmarshalText reads.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Lower returns the severity n steps lighter, at least Low.
+func (s Severity) Lower(n uint8) Severity {
+	if s <= Low || uint8(s) <= n {
+		return Low
+	}
+	return max(s-Severity(n), Low)
 }

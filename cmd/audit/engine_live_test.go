@@ -57,7 +57,7 @@ func applyText(t *testing.T, c *kubetest.Cluster, text string) {
 // TestBlindToAnEngine: what an engine lets through that may not be read is
 // unknown, and with it what all engines together do.
 func TestBlindToAnEngine(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	for _, kind := range []snapshot.Kind{
 		snapshot.CiliumNetworkPolicies, snapshot.CiliumConfigs, snapshot.CalicoTiers, snapshot.StoredCalicoGlobalPolicies,
 		snapshot.BaselineAdminNetworkPolicies, snapshot.AWSClusterNetworkPolicies,
@@ -92,7 +92,7 @@ func TestBlindToAnEngine(t *testing.T) {
 // TestPoliciesThatNothingUnderstands: a namespace that has some is not evaluated,
 // and the others are judged.
 func TestPoliciesThatNothingUnderstands(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	applyText(t, c, shopAndBank)
 	admin := c.Kubeconfig(kubetest.Admin)
 	denials := func(r *report.Report) (open, notEvaluated []string) {
@@ -145,7 +145,7 @@ func TestPoliciesThatNothingUnderstands(t *testing.T) {
 // TestHostOfAnIngressAndOfACustomKind: one host is one finding, whatever the kinds
 // of its claimants are.
 func TestHostOfAnIngressAndOfACustomKind(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	applyText(t, c, shopAndBank+`---
 apiVersion: networking.k8s.io/v1
 kind: Ingress

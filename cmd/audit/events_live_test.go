@@ -97,7 +97,7 @@ func TestEventsThatAreRefusedLeaveTheFindingsStored(t *testing.T) {
 	}
 }
 
-func TestEventsAreRecordedByWhoeverSweepsContinuously(t *testing.T) {
+func TestEventsAreRecordedByTheLongRunningMode(t *testing.T) {
 	c, args := eventing(t)
 	allowEvents(t, c)
 	s := serving(t, buildAudit(t), c.Kubeconfig(kubetest.Guest), append([]string{"--interval", "5s"}, args[len(args)-2:]...)...)
@@ -109,9 +109,9 @@ func TestEventsAreRecordedByWhoeverSweepsContinuously(t *testing.T) {
 }
 
 func TestDryRunRecordsNoEvents(t *testing.T) {
-	o := &sweepOptions{config: config.Config{Events: true}}
+	o := &publishOptions{dryRun: true, readOptions: readOptions{config: config.Config{Events: true}}}
 	published := &audit.Published{Transitions: []audit.Transition{{Why: audit.ReasonOpened}}}
-	o.recordEvents(t.Context(), &audit.Publisher{DryRun: true}, &audit.Result{}, published)
+	o.newEventRecorder(nil).record(t.Context(), &audit.Result{}, published)
 	if len(published.Deliveries) > 0 {
 		t.Errorf("deliveries: %+v", published.Deliveries)
 	}

@@ -154,7 +154,7 @@ func compareWithThird(t *testing.T, third, fourth []string) {
 		`audit_sweep_complete{cluster="prod",group="attempt",job="audit"} 0`,
 		`audit_kind_readable{cluster="prod",group="attempt",job="audit",kind="ingresses.networking.k8s.io"} 0`,
 		`audit_rule_status{cluster="prod",group="attempt",job="audit",rule="one-owner-per-host",status="skipped"} 1`,
-		`audit_sweep_failures{cluster="prod",failure="read",group="attempt",job="audit"} 1`,
+		`audit_sweep_failures{cluster="prod",group="attempt",job="audit",phase="read"} 1`,
 	} {
 		if !strings.Contains(strings.Join(fourth, "\n"), want) {
 			t.Errorf("the attempt does not tell %s", want)

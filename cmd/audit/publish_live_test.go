@@ -30,7 +30,7 @@ func publishing(t *testing.T) (*kubetest.Cluster, []string) {
 // which it publishes.
 func allowToPublish(t *testing.T, c *kubetest.Cluster) []string {
 	t.Helper()
-	if err := c.Install(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
+	if err := c.InstallCRDs(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
 		t.Fatal(err)
 	}
 	charts := filepath.Join("..", "..", "charts")
@@ -136,10 +136,10 @@ func TestPublishResolvesNothingThatItMayNotRead(t *testing.T) {
 	}
 }
 
-func TestPublishRefusesAPartOfTheTruth(t *testing.T) {
+func TestPublishRejectsPartialSweeps(t *testing.T) {
 	for _, args := range [][]string{{"--from", estateDir}, {"-n", "tracking"}, {"--rule", "owner-known"}, {"--previous", "x"}} {
 		out := execute(append([]string{"--once", "--publish"}, args...)...)
-		if out.code != exitUsage || !strings.Contains(out.stderr, "must not be published") {
+		if out.code != exitUsage || !strings.Contains(out.stderr, "cannot be used with --publish") {
 			t.Errorf("%q: exit %d, %s", args, out.code, out.stderr)
 		}
 	}
@@ -165,8 +165,8 @@ func TestFindingsAreListedByOwnerAndByKubectl(t *testing.T) {
 	}
 	// A namespace that is not there must not look like one in which all is mended.
 	for asked, want := range map[string]string{
-		"--findings-namespace=adit": "no findings in namespace adit\n",
-		"--owner=grwth":             "none of the findings in namespace audit, of which there are ",
+		"--findings-namespace=adit": "No findings in namespace adit\n",
+		"--owner=grwth":             "None of the ",
 	} {
 		if got := execute("findings", "--kubeconfig", c.Kubeconfig(kubetest.Admin), asked); !strings.HasPrefix(got.stdout, want) {
 			t.Errorf("findings %s: %s%s", asked, got.stdout, got.stderr)

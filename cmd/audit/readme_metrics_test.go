@@ -22,8 +22,8 @@ func TestREADMEMetrics(t *testing.T) {
 // metricsTable has the metrics of sweeps, by name.
 func metricsTable(t *testing.T) string {
 	t.Helper()
-	board := metrics.NewBoard("prod", metrics.Vocabulary{Rules: []string{"r"}})
-	board.Show(eventfulSweep())
+	board := metrics.NewExporter("prod", metrics.LabelValues{Rules: []string{"r"}})
+	board.Update(eventfulSweep())
 	families, err := board.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -121,7 +121,7 @@ func flagsTable() string {
 	o := &sweepOptions{}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.addFlags(flags)
-	kubectl := o.connectionFlags()
+	kubectl := connectionFlags()
 
 	var b strings.Builder
 	b.WriteString("| flag | default | meaning |\n|---|---|---|\n")

@@ -28,7 +28,7 @@ var strangers = rbacv1.PolicyRule{
 }
 
 func TestReadOnlyRoleSuffices(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	applyEstate(t, c)
 	kubectl(t, c, "apply", "-f", readOnlyRole)
 	kubectl(t, c, "create", "clusterrolebinding", "audit-read-only", "--clusterrole", "audit-read-only", "--user", kubetest.Guest)
@@ -85,7 +85,7 @@ func needed() []snapshot.Kind {
 // TestReadOnlyRoleHasNoRightTooMany takes away one kind after the other: each is
 // missed, and by the rules that need it alone.
 func TestReadOnlyRoleHasNoRightTooMany(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	for _, kind := range needed() {
 		t.Run(string(kind), func(t *testing.T) {
 			if err := c.Empty(t.Context()); err != nil {

@@ -28,7 +28,7 @@ func TestTerminal(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			screen := runOnTerminal(t, row.env, "--once", "--from", estateDir)
-			report, progress := strings.CutPrefix(screen, "reading "+estateDir+" ...\r\x1b[K")
+			report, progress := strings.CutPrefix(screen, "Reading "+estateDir+"...\r\x1b[K")
 			if progress != row.progress {
 				t.Errorf("progress shown and taken away: %t, want %t; the screen begins %q", progress, row.progress, screen[:100])
 			}

@@ -100,7 +100,7 @@ func (r *result) run(ctx context.Context, cluster *kubetest.Cluster, rounds int,
 // openFindings makes as many findings as are wanted, lets them be published, and
 // returns how many are open.
 func (o *options) openFindings(ctx context.Context, cluster *kubetest.Cluster, client kubernetes.Interface, size estate.Size) (int, error) {
-	if err := cluster.Install(ctx, o.definitions); err != nil {
+	if err := cluster.InstallCRDs(ctx, o.definitions); err != nil {
 		return 0, err
 	}
 	own := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "audit"}}

@@ -32,7 +32,7 @@ func published(t *testing.T, users ...string) site {
 	t.Helper()
 	c := site{control.Cluster(t), home}
 	root := filepath.Join("..", "..")
-	if err := c.Install(t.Context(), filepath.Join(root, "audit", "api", "v1alpha1")); err != nil {
+	if err := c.InstallCRDs(t.Context(), filepath.Join(root, "audit", "api", "v1alpha1")); err != nil {
 		t.Fatal(err)
 	}
 	served := time.Now()

@@ -34,7 +34,7 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	c := control.Cluster(t)
-	if err := c.Install(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
+	if err := c.InstallCRDs(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
 		t.Fatal(err)
 	}
 	l := &lab{cluster: c}

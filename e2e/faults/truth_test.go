@@ -50,7 +50,7 @@ func (s *stage) look(t *testing.T) truth {
 // what speaks like an API server that a finding is not there which is.
 func (s *stage) liesTo() bool {
 	prefix := fmt.Sprintf("%d ", s.act)
-	for step, fault := range s.script.Done() {
+	for step, fault := range s.script.Applied() {
 		gone := fault == kubetest.Fault{Kind: kubetest.Refused, N: http.StatusNotFound} && strings.Contains(step, "/findings/")
 		if strings.HasPrefix(step, prefix) && (fault.Kind == kubetest.Stale || fault.Kind == kubetest.Repeated || gone) {
 			return true

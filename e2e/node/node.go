@@ -42,7 +42,7 @@ func start(ctx context.Context, dir string) (_ *Node, err error) {
 		return nil, err
 	}
 	cluster, err := kubetest.Start(ctx, kubetest.Options{
-		Dir: dir, Address: Host, Controlled: true,
+		Dir: dir, Address: Host, Controllers: true,
 		APIServerFlags: []string{"--kubelet-preferred-address-types", "InternalIP"},
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ func FuzzText(f *testing.F) {
 		if most < 1 || most > 5000 {
 			return
 		}
-		seen := sender.Seen(s, most)
+		seen := visible.Short(s, most)
 		if n := utf8.RuneCountInString(seen); n > most {
 			t.Errorf("%q has %d characters of %d", seen, n, most)
 		}

@@ -78,7 +78,7 @@ func unsupportedPolicies(served *kube.Served, customs []ingest.Custom) []kube.Se
 	var unsupported []kube.ServedKind
 	for _, k := range served.Kinds {
 		requested := slices.ContainsFunc(customs, func(c ingest.Custom) bool { return c.Kind == k.Kind })
-		if ingest.UnmodelledPolicy(k.Kind.Group(), k.Object) && !requested {
+		if ingest.UnsupportedPolicy(k.Kind.Group(), k.Object) && !requested {
 			unsupported = append(unsupported, k)
 		}
 	}

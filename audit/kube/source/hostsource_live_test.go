@@ -46,7 +46,7 @@ metadata: {name: blog.example.com, namespace: default}
 `
 
 func TestLiveHostSources(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	create(t, c, liveHostObjects)
 	source := newSource(t, c.Config(kubetest.Admin), source.Options{HostSources: hostsource.BuiltIn()})
 	s := read(t, source, []snapshot.Kind{snapshot.HostSources})
@@ -81,7 +81,7 @@ func TestLiveHostSources(t *testing.T) {
 }
 
 func TestLiveHostSourceThatIsForbidden(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	create(t, c, liveHostObjects)
 	for _, s := range hostsource.BuiltIn() {
 		if s.Object != "Route" {

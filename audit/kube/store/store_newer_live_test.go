@@ -46,7 +46,7 @@ func laterDefinition(t *testing.T) string {
 
 func TestLiveFindingsThatSomethingElseWrote(t *testing.T) {
 	c := control.Cluster(t)
-	if err := c.Install(t.Context(), laterDefinition(t)); err != nil {
+	if err := c.InstallCRDs(t.Context(), laterDefinition(t)); err != nil {
 		t.Fatal(err)
 	}
 	makeHome(t, c)
