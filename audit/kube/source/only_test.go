@@ -51,13 +51,13 @@ func TestCiliumConfigIsAskedForByName(t *testing.T) {
 			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{"metadata":7}`}},
 			snapshot.Read{
 				Status: snapshot.Failed,
-				Err:    "decode ConfigMap: json: cannot unmarshal number into Go struct field .metadata of type v1.ObjectMeta",
+				Err:    "decode ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.metadata of type v1.ObjectMeta",
 			},
 			[]string{systemCiliumConfig, discoveryPath},
 		},
 		"and another object is none": {
 			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{}`}},
-			snapshot.Read{Status: snapshot.Failed, Err: "none of the objects that matter of its kind"},
+			snapshot.Read{Status: snapshot.Failed, Err: "not one of the objects that matter of its kind"},
 			[]string{systemCiliumConfig, discoveryPath},
 		},
 	} {
