@@ -19,8 +19,8 @@ import (
 	"github.com/eventuallytrue/audit/notify/report"
 )
 
-// refused are the cases of which an API server refuses an object, by name, each
-// with the reason that it gives.
+// refused are the cases with an object that an API server rejects, by name, each
+// with the reason.
 var refused = map[string]string{
 	// It leaves out what the status of a finished Job has had since Kubernetes 1.31.
 	"np-17-finished-pods": "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
@@ -47,8 +47,8 @@ kind: Namespace
 metadata: {name: kube-system, labels: {kubernetes.io/metadata.name: kube-system}}
 `
 
-// TestLiveCases applies every case to a real API server, and holds the live sweep
-// against what the case expects and against the sweep of the manifests.
+// TestLiveCases applies every case to a real API server, and compares the live
+// sweep with what the case expects and with the sweep of the manifests.
 func TestLiveCases(t *testing.T) {
 	c := control.ClusterWithCRDs(t)
 	common := filepath.Join(t.TempDir(), "namespaces.yaml")
@@ -61,7 +61,7 @@ func TestLiveCases(t *testing.T) {
 			err := applyCase(t, c, tc)
 			if why, ok := refused[tc.name]; ok || err != nil {
 				if !ok || err == nil || !strings.Contains(err.Error(), why) {
-					t.Fatalf("applied: %v, want a refusal with %q", err, why)
+					t.Fatalf("applied: %v, want a rejection with %q", err, why)
 				}
 				return
 			}
@@ -73,14 +73,14 @@ func TestLiveCases(t *testing.T) {
 			}
 			// The case comes last: its own Namespaces count.
 			manifests := sweep(t, 0, "--from", common, "--from", tc.path, "--fail-on", "none")
-			compareJudgements(t, manifests, live)
+			compareEvaluations(t, manifests, live)
 		})
 	}
 }
 
-// compareJudgements compares what two reports say of the objects, but for times,
-// and for causes, which rest on them.
-func compareJudgements(t *testing.T, want, got *report.Report) {
+// compareEvaluations compares what two reports say of the objects, except for times,
+// and for causes, which depend on them.
+func compareEvaluations(t *testing.T, want, got *report.Report) {
 	t.Helper()
 	for _, part := range []struct {
 		name      string
@@ -152,7 +152,7 @@ func applyCase(t *testing.T, c *kubetest.Cluster, tc testCase) error {
 	return nil
 }
 
-// identity returns an object with nothing but what it is called.
+// identity returns an object with nothing but its identity.
 func identity(o map[string]any) map[string]any {
 	metadata := map[string]any{}
 	for _, field := range []string{"name", "namespace"} {

@@ -21,7 +21,7 @@ func TestCases(t *testing.T) {
 	cases := readCases(t)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			mistakes := judgeCase(t, c)
+			mistakes := evaluateCase(t, c)
 			switch argument, listed := disputed[c.name]; {
 			case listed && len(mistakes) == 0:
 				t.Errorf("comes out as expected, though it is disputed: %s", argument)
@@ -37,13 +37,13 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// judgeCase sweeps the manifests of a case and returns what is not as expected.
-func judgeCase(t *testing.T, c testCase) []string {
+// judgeCase sweeps the manifests of a case and returns the differences from what is expected.
+func evaluateCase(t *testing.T, c testCase) []string {
 	t.Helper()
 	return mistakes(t, c, sweep(t, 0, "--from", c.path, "--fail-on", "none"))
 }
 
-// mistakes returns what a report says of a case that is not as expected.
+// mistakes returns how a report differs from what a case expects.
 func mistakes(t *testing.T, c testCase, r *report.Report) []string {
 	t.Helper()
 	found := advisoryMistakes(c, r)
@@ -53,8 +53,8 @@ func mistakes(t *testing.T, c testCase, r *report.Report) []string {
 	return append(found, denyMistakes(t, c, r)...)
 }
 
-// advisoryMistakes holds an expected advisory loosely against those there are:
-// one must name its hosts and rest on its claimants.
+// advisoryMistakes compares an expected advisory with the actual ones: one of them must
+// name its hosts and have its claimants as objects.
 func advisoryMistakes(c testCase, r *report.Report) []string {
 	var mistakes []string
 	for _, line := range c.expect {
@@ -95,7 +95,7 @@ func refs(objects []report.Object) []string {
 }
 
 // testCase is one file of testdata/cases: a small cluster, and in the comments
-// at its head what is right to say of it. The README there has the language.
+// at its head what a sweep of it must report. The README there explains the format.
 type testCase struct {
 	path, name, kind string
 	expect           []string // what follows "# expect: ", in order
@@ -131,7 +131,7 @@ func readCase(t *testing.T, path string) testCase {
 		found := caseHeader.FindStringSubmatch(strings.TrimSpace(line))
 		switch {
 		case found == nil:
-			t.Fatalf("%s: a header that nobody understands: %s", path, line)
+			t.Fatalf("%s: unknown header: %s", path, line)
 		case found[1] == "kind":
 			c.kind = found[2]
 		case found[1] == "expect":
@@ -150,8 +150,8 @@ func expectation(line string) (word, rest string) {
 	return word, rest
 }
 
-// claimants splits "HOST <- Kind ns/name, Kind ns/name" and sorts what stands
-// behind the arrow.
+// claimants splits "HOST <- Kind ns/name, Kind ns/name" and sorts the objects
+// after the arrow.
 func claimants(text string) (host string, objects []string) {
 	host, list, _ := strings.Cut(text, " <- ")
 	objects = strings.Split(list, ", ")
@@ -169,15 +169,15 @@ func pairs(text string) map[string]string {
 	return m
 }
 
-// denial is what the policies of a namespace amount to, in the words of the
-// report. Scope is empty where a case says nothing of it.
+// denial is the effect of the policies of a namespace, in the words of the report. Scope
+// is empty where a case does not mention it.
 type denial struct{ Ingress, Egress, Open, Scope string }
 
 // exposure is a workload that is open in one direction.
 type exposure struct{ Namespace, Workload, Direction, Reason string }
 
-// denyMistakes holds the isolation of the namespaces that a case names, and all
-// exposed workloads, against what the case expects.
+// denyMistakes compares the isolation of the namespaces that a case names, and all
+// exposed workloads, with what the case expects.
 func denyMistakes(t *testing.T, c testCase, r *report.Report) []string {
 	t.Helper()
 	rows, open := map[string]denial{}, map[exposure]bool{}
@@ -193,7 +193,7 @@ func denyMistakes(t *testing.T, c testCase, r *report.Report) []string {
 				open[exposure{expected["ns"], expected["workload"], d, expected["reason"]}] = true
 			}
 		case word != "isolated":
-			t.Fatalf("nobody understands: expect: %s", line)
+			t.Fatalf("unknown expectation: %s", line)
 		}
 	}
 	var mistakes []string
@@ -211,7 +211,7 @@ func expectedDenial(t *testing.T, expected map[string]string) denial {
 	inWords := func(key string, words map[string]string) string {
 		word, ok := words[expected[key]]
 		if !ok {
-			t.Fatalf("nobody understands: %s=%s", key, expected[key])
+			t.Fatalf("unknown value: %s=%s", key, expected[key])
 		}
 		return word
 	}
@@ -262,8 +262,7 @@ func directions(word string) []string {
 	return []string{word}
 }
 
-// hostMistakes holds the contested hosts and their claimants, all of them,
-// against those of a case.
+// hostMistakes compares all contested hosts and their claimants with those of a case.
 func hostMistakes(t *testing.T, c testCase, r *report.Report) []string {
 	t.Helper()
 	want, got := map[string]string{}, map[string]string{}
@@ -274,7 +273,7 @@ func hostMistakes(t *testing.T, c testCase, r *report.Report) []string {
 			want[host] = strings.Join(objects, ", ")
 		case "clean", "advisory":
 		default:
-			t.Fatalf("nobody understands: expect: %s", line)
+			t.Fatalf("unknown expectation: %s", line)
 		}
 	}
 	for _, f := range r.Findings {

@@ -54,8 +54,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestInterrupt ends the built program by a signal, while it waits for what
-// never comes. Nothing of a report may be seen then.
+// TestInterrupt stops the built program with a signal, while it waits for input that
+// never ends. No part of a report may be printed.
 func TestInterrupt(t *testing.T) {
 	binary := buildAudit(t)
 	waits := []struct {
@@ -122,8 +122,8 @@ func (p *process) end(t *testing.T, signal syscall.Signal) time.Duration {
 	return time.Since(began)
 }
 
-// waitForServer starts the program against a server that takes connections and
-// says nothing, and returns when it has asked.
+// waitForServer starts the program against a server that accepts connections and never
+// responds, and returns after the first request.
 func waitForServer(t *testing.T, p *process) {
 	t.Helper()
 	url, asked := silentServer(t)
@@ -132,7 +132,7 @@ func waitForServer(t *testing.T, p *process) {
 	select {
 	case <-asked:
 	case <-time.After(10 * time.Second):
-		t.Fatal("nobody asked the server")
+		t.Fatal("no request reached the server")
 	}
 }
 
@@ -170,7 +170,7 @@ func start(t *testing.T, p *process) {
 }
 
 // silentServer returns the URL of a server that never answers, and a channel
-// that is closed when it is first asked something.
+// that is closed at the first request.
 func silentServer(t *testing.T) (url string, asked <-chan struct{}) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -197,8 +197,8 @@ func silentServer(t *testing.T) (url string, asked <-chan struct{}) {
 	return "http://" + listener.Addr().String(), first
 }
 
-// TestErrorsAreHarmless: an error quotes what the program was given, which may
-// come from a script that took it from elsewhere.
+// TestErrorsAreHarmless: an error quotes arguments, which a script may have taken
+// from an untrusted source.
 func TestErrorsAreHarmless(t *testing.T) {
 	const hostile = "\x1b[2J\x1b]0;x\x07\u202ecod.exe\u202c\r"
 	for _, args := range [][]string{

@@ -13,8 +13,8 @@ import (
 	"github.com/eventuallytrue/audit/notify/report"
 )
 
-// TestNoAPIServer sweeps what is no API server: that must not look like a
-// cluster in which nothing is wrong.
+// TestNoAPIServer sweeps servers that are not API servers: the report must not look
+// like that of a cluster without findings.
 func TestNoAPIServer(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -39,7 +39,7 @@ func TestNoAPIServer(t *testing.T) {
 			_, _ = w.Write([]byte(row.body))
 		}))
 		t.Cleanup(server.Close)
-		// All at once, since each takes a while until it is given up.
+		// All at once, because each one retries for a while.
 		waits[row.name] = launch(t, "--once", "--server", server.URL, "--kubeconfig", os.DevNull)
 	}
 	for _, row := range rows {
@@ -47,13 +47,13 @@ func TestNoAPIServer(t *testing.T) {
 			got := waits[row.name]()
 			checkUnknown(t, got)
 			if !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), row.want) {
-				t.Errorf("nothing says %q:\n%s", row.want, got.stdout)
+				t.Errorf("the report does not contain %q:\n%s", row.want, got.stdout)
 			}
 		})
 	}
 }
 
-// TestUnreachableServer: one reason for all kinds, and no long wait for it.
+// TestUnreachableServer: the report has one reason for all kinds, without a long wait.
 func TestUnreachableServer(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,7 +61,7 @@ func TestUnreachableServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := "http://" + listener.Addr().String()
-	listener.Close() // nobody listens there now
+	listener.Close() // no server listens there now
 	began := time.Now()
 	got := spawn(t, "--once", "--server", url, "--kubeconfig", os.DevNull)
 	if took := time.Since(began); took > 30*time.Second {
@@ -69,11 +69,11 @@ func TestUnreachableServer(t *testing.T) {
 	}
 	checkUnknown(t, got)
 	if n := strings.Count(got.stdout, "connection refused"); n != 1 {
-		t.Errorf("the reason is told %d times:\n%s", n, got.stdout)
+		t.Errorf("the reason is printed %d times:\n%s", n, got.stdout)
 	}
 }
 
-// TestTimeout: what was not read in time is unknown.
+// TestTimeout: kinds that were not read in time are unknown.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	url, _ := silentServer(t)
@@ -84,11 +84,11 @@ func TestTimeout(t *testing.T) {
 	}
 	checkUnknown(t, got)
 	if n := strings.Count(got.stdout, "timed out before the list was complete"); n != 1 {
-		t.Errorf("the reason is told %d times:\n%s", n, got.stdout)
+		t.Errorf("the reason is printed %d times:\n%s", n, got.stdout)
 	}
 }
 
-// TestBadKubeconfig: nothing was asked yet, so that is wrong usage.
+// TestBadKubeconfig: nothing was requested yet, so the error is one of usage.
 func TestBadKubeconfig(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -104,11 +104,11 @@ func TestBadKubeconfig(t *testing.T) {
 		name, want string
 		args       []string
 	}{
-		{"not there", "no such file", []string{"--kubeconfig", filepath.Join(dir, "gone")}},
+		{"missing file", "no such file", []string{"--kubeconfig", filepath.Join(dir, "gone")}},
 		{"not YAML", "error loading config file", []string{"--kubeconfig", filepath.Join(dir, "garbage")}},
-		{"a context that is not in it", `context "other" does not exist`, []string{"--kubeconfig", os.DevNull, "--context", "other"}},
-		{"its own context is not in it", "specified context: gone", []string{"--kubeconfig", filepath.Join(dir, "no-known")}},
-		{"a server that is no URL", "", []string{"--kubeconfig", os.DevNull, "--server", "::"}},
+		{"an unknown context", `context "other" does not exist`, []string{"--kubeconfig", os.DevNull, "--context", "other"}},
+		{"its current context is unknown", "specified context: gone", []string{"--kubeconfig", filepath.Join(dir, "no-known")}},
+		{"an invalid server URL", "", []string{"--kubeconfig", os.DevNull, "--server", "::"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for _, format := range report.Formats() {

@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// sourceFile is a file of the module that is no test.
+// sourceFile is a non-test file of the module.
 type sourceFile struct {
 	path string // within the module
 	ast  *ast.File
 }
 
-// readSources parses the files that are no tests. Folders with a go.mod of their
-// own, and testdata, are not of the module.
+// readSources parses the non-test files. Folders with a go.mod of their own, and
+// testdata, do not belong to the module.
 func readSources(t *testing.T) []sourceFile {
 	t.Helper()
 	var files []sourceFile
@@ -52,8 +52,8 @@ func readSources(t *testing.T) []sourceFile {
 	return files
 }
 
-// TestOneFileImportsYAML: the library is no longer developed, and one file is
-// easily moved to another.
+// TestOneFileImportsYAML: the library is unmaintained, and a single importer is easy to
+// move to another library.
 func TestOneFileImportsYAML(t *testing.T) {
 	var importers []string
 	for _, f := range readSources(t) {
@@ -68,7 +68,7 @@ func TestOneFileImportsYAML(t *testing.T) {
 	}
 }
 
-// TestPackagesAreNouns that say what is in them.
+// TestPackagesAreNouns: a package's name says what is in it.
 func TestPackagesAreNouns(t *testing.T) {
 	drawers := []string{"util", "utils", "common", "helper", "helpers", "manager", "misc", "types"}
 	for _, f := range readSources(t) {
@@ -90,8 +90,8 @@ func TestNothingRunsBeforeMain(t *testing.T) {
 	}
 }
 
-// TestNoMutableGlobals: a variable of a package is set where it is declared, and
-// nowhere else.
+// TestNoMutableGlobals: a variable of a package is set only where it is
+// declared.
 func TestNoMutableGlobals(t *testing.T) {
 	byPackage := map[string][]sourceFile{}
 	for _, f := range readSources(t) {
@@ -116,7 +116,7 @@ func TestNoMutableGlobals(t *testing.T) {
 	}
 }
 
-// TestChangesAreSeen shows the test above what it must see, and what not.
+// TestChangesAreSeen checks what the test above detects and what it ignores.
 func TestChangesAreSeen(t *testing.T) {
 	for body, want := range map[string]bool{
 		"global = nil":                          true,
@@ -175,12 +175,12 @@ func unset(f *ast.File, name *ast.Ident) bool {
 	return true
 }
 
-// changes returns what in a file sets, or hands out for setting, a variable of
+// changes returns the places in a file that set, or take the address of, a variable of
 // the package or a part of one.
 func changes(f *ast.File, globals map[string]bool) []string {
 	var out []string
 	check := func(e ast.Expr) {
-		// The blank name takes what nobody wants, and keeps nothing.
+		// The blank identifier keeps nothing.
 		if name := root(e); name != nil && name.Name != "_" && globals[name.Name] && isGlobal(f, name) {
 			out = append(out, name.Name)
 		}
@@ -230,8 +230,8 @@ func root(e ast.Expr) *ast.Ident {
 	}
 }
 
-// isGlobal reports whether a name is that of the package's variable: the parser
-// finds those declared in a function, and leaves open those of other files.
+// isGlobal reports whether a name refers to the package's variable: the parser resolves
+// names declared in a function, but not those declared in other files.
 func isGlobal(f *ast.File, name *ast.Ident) bool {
 	return name.Obj == nil || slices.ContainsFunc(globalsOf(f), func(g *ast.Ident) bool { return g.Obj == name.Obj })
 }

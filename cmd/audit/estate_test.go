@@ -26,25 +26,25 @@ func TestEstateWithConfig(t *testing.T) {
 	r := sweep(t, exitFindings, "--from", estateDir, "--config", estateConfig)
 	checkEstate(t, r, true)
 	if r.Cluster != "tallow-lane-eu-1" {
-		t.Errorf("cluster %q is not called as the config says", r.Cluster)
+		t.Errorf("cluster %q does not have the name in the config", r.Cluster)
 	}
 }
 
-// checkEstate holds a report against everything that is known of the estate.
+// checkEstate compares a report with everything that is known about the estate.
 func checkEstate(t *testing.T, r *report.Report, withConfig bool) {
 	t.Helper()
 	if !r.Complete || len(r.Problems) > 0 {
 		t.Errorf("complete: %t, problems: %v", r.Complete, r.Problems)
 	}
-	var wantFindings, wantAdvisories []judgement
+	var wantFindings, wantAdvisories []evaluation
 	for _, f := range estateFindings {
 		if owners := pick(withConfig, f.withConfig, f.owners); owners != "" {
-			wantFindings = append(wantFindings, judgement{f.rule, f.subject, f.verdict, f.severity, owners, f.objects})
+			wantFindings = append(wantFindings, evaluation{f.rule, f.subject, f.verdict, f.severity, owners, f.objects})
 		}
 	}
 	for _, a := range estateAdvisories {
 		owners := pick(withConfig, a.withConfig, a.owners)
-		wantAdvisories = append(wantAdvisories, judgement{Rule: a.rule, Subject: a.subject, Owners: owners, Objects: a.objects})
+		wantAdvisories = append(wantAdvisories, evaluation{Rule: a.rule, Subject: a.subject, Owners: owners, Objects: a.objects})
 	}
 	if diff := cmp.Diff(wantFindings, findings(r)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
@@ -66,7 +66,7 @@ func pick(first bool, a, b string) string {
 
 // estateFindings is what is wrong with the sample estate, taken from the
 // comments in its files. Owners are those of a sweep without the estate's
-// config, and of one with it; a finding without the latter is not there then.
+// config, and of one with it; a finding without the latter does not exist then.
 var estateFindings = []struct {
 	rule, subject, verdict, severity, owners, withConfig string
 	objects                                              []string
@@ -157,7 +157,7 @@ var estateFindings = []struct {
 	},
 }
 
-// estateAdvisories is what is worth a line, with owners as above.
+// estateAdvisories are the advisories of the estate, with owners as above.
 var estateAdvisories = []struct {
 	rule, subject, owners, withConfig string
 	objects                           []string
@@ -180,9 +180,8 @@ var estateAdvisories = []struct {
 	},
 }
 
-// estateIsolation is what the policies of each namespace amount to: the number
-// of live workloads, whether ingress and egress are denied by default, and what
-// is open all the same.
+// estateIsolation is the effect of the policies of each namespace: the number of live
+// workloads, whether ingress and egress are denied by default, and what is open anyway.
 var estateIsolation = []string{
 	"analytics 2 present present partial all",
 	"apps 2 present present none",
@@ -204,8 +203,8 @@ var estateIsolation = []string{
 	"warehouse 2 present present egress world",
 }
 
-// remark is a comment in the estate that says what a rule makes of the object
-// below it.
+// remark is a comment in the estate that says what a rule reports about the
+// object below it.
 type remark struct {
 	word, rule string // FAULT, ADVISORY or LOOK-ALIKE
 	detail     string // of the subject: Ingress or Egress, where the comment names one
@@ -214,8 +213,8 @@ type remark struct {
 
 var remarkForm = regexp.MustCompile(`(?m)^# (FAULT|ADVISORY|LOOK-ALIKE) \(([a-z-]+)(?:, (Ingress|Egress|Ingress and Egress))?\)`)
 
-// TestEstateCommentsAreTrue holds each remark against what a sweep says, so that
-// nobody learns from the estate what is not so.
+// TestEstateCommentsAreTrue compares each remark with a report, so that
+// readers of the estate can rely on them.
 func TestEstateCommentsAreTrue(t *testing.T) {
 	r := sweep(t, exitFindings, "--from", estateDir)
 	remarks := readRemarks(t)
@@ -233,7 +232,7 @@ func TestEstateCommentsAreTrue(t *testing.T) {
 			}
 		}
 		if concerned := slices.ContainsFunc(list, m.concerns); concerned == (m.word == "LOOK-ALIKE") {
-			t.Errorf("%s (%s, %s) above %s %s/%s is not so", m.word, m.rule, m.detail,
+			t.Errorf("%s (%s, %s) above %s %s/%s is wrong", m.word, m.rule, m.detail,
 				m.object.Kind, m.object.Namespace, m.object.Name)
 		}
 	}

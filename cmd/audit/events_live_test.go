@@ -28,7 +28,7 @@ func eventing(t *testing.T) (*kubetest.Cluster, []string) {
 }
 
 // allowEvents gives the guest the right in charts/events.yaml, and returns when the
-// server goes by it.
+// server enforces it.
 func allowEvents(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
 	kubectl(t, c, "apply", "-f", filepath.Join(moduleRoot, "charts", "events.yaml"))
@@ -74,7 +74,7 @@ func TestEventsFollowFindingsToTheirEnd(t *testing.T) {
 	sweep(t, 0, args...)
 	want := slices.Concat(first, []string{"FindingResolved:Deployment/tracking/carrier-events", "FindingResolved:Deployment/tracking/tracker"})
 	if diff := cmp.Diff(want, ownEvents(t, c)); diff != "" {
-		t.Errorf("Events after one fault was mended (-want +got):\n%s", diff)
+		t.Errorf("Events after one fault was fixed (-want +got):\n%s", diff)
 	}
 }
 

@@ -31,15 +31,15 @@ type suite struct{ m *testing.M }
 
 func (s suite) Run() int { return control.Main(s.m) }
 
-// today is the day on which the tests run the program, wherever its output
-// tells times. It is a little later than the newest object of the estate.
+// today is the day on which the tests run the program, if its output has
+// times. It is a little later than the newest object of the estate.
 var today = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
 // scriptClock is the variable that gives a script's program another clock than
 // that of the machine.
 const scriptClock = "AUDIT_TEST_NOW"
 
-// scripted is the program as scripts run it: main itself, but for its clock.
+// scripted is the program as scripts run it: main itself, except for its clock.
 func scripted() {
 	text := os.Getenv(scriptClock)
 	if text == "" {
@@ -63,7 +63,7 @@ func scripted() {
 const rootless = "AUDIT_TEST_ROOTLESS"
 
 // TestRootsAreInTheBinary: in the image there is no folder of certificates, and
-// Slack must be known all the same. Which roots count is decided once for each
+// Slack must be trusted nevertheless. Roots are loaded once per
 // process, so the test is a process of its own.
 func TestRootsAreInTheBinary(t *testing.T) {
 	if os.Getenv(rootless) != "" {
@@ -88,12 +88,11 @@ func TestRootsAreInTheBinary(t *testing.T) {
 	}
 }
 
-// initialized is what Go says of what a package made before main began.
+// initialized matches what Go logs about the initialization of a package.
 var initialized = regexp.MustCompile(`(?m)^init (\S+) .* (\d+) bytes, \d+ allocs$`)
 
-// A start costs little: what packages make before main begins stays in memory for
-// good, and every run of a CronJob takes the time again. One regular expression once
-// took more than all else together.
+// What packages allocate before main begins stays in memory, and every run of a CronJob
+// takes the time again. A single regular expression once took more than all the rest.
 func TestStartIsCheap(t *testing.T) {
 	const most, mostInAll = 1 << 20, 5 << 20 // bytes
 	cmd := exec.Command(buildAudit(t), "version")
@@ -118,9 +117,9 @@ func TestStartIsCheap(t *testing.T) {
 	}
 }
 
-// TestZonesAreLinkedIn: where a test runs the system has a database of time zones,
+// TestTimeZonesAreInTheBinary: where a test runs the system has a database of time zones,
 // and in the image there is none.
-func TestZonesAreLinkedIn(t *testing.T) {
+func TestTimeZonesAreInTheBinary(t *testing.T) {
 	for _, p := range listPackages(t) {
 		if p.name() == "cmd/audit" && !slices.Contains(p.Deps, "time/tzdata") {
 			t.Error("the command does not link time/tzdata: quiet hours have no time zones in an image from scratch")

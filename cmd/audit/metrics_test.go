@@ -25,7 +25,7 @@ func configured(t *testing.T, text string) string {
 	return path
 }
 
-// counting is a gateway that takes everything, and counts.
+// counting is a gateway that accepts everything, and counts.
 func counting(t *testing.T) (url string, requests *atomic.Int64) {
 	t.Helper()
 	requests = &atomic.Int64{}
@@ -34,7 +34,7 @@ func counting(t *testing.T) (url string, requests *atomic.Int64) {
 	return server.URL, requests
 }
 
-func TestASweepThatOnlyLooksPushesNothing(t *testing.T) {
+func TestSweepWithoutPublishPushesNothing(t *testing.T) {
 	url, requests := counting(t)
 	path := configured(t, "cluster: prod\npushgateway: {url: "+url+"}\n")
 	if got := execute("--once", "--from", estateDir, "--config", path); got.code != exitFindings {

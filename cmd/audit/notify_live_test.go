@@ -16,15 +16,15 @@ import (
 
 const botToken = "xoxb-1-the-token-of-the-bot"
 
-// workspace is a cluster with the estate, and the Slack in which its owners have
-// channels: those of its own config.
+// workspace is a cluster with the estate, and the Slack workspace in which its owners
+// have the channels of the estate's config.
 type workspace struct {
 	c     *kubetest.Cluster
 	slack *fakeslack.Server
-	args  []string // by which owners are told
+	args  []string // that notify owners
 }
 
-// newWorkspace returns a workspace in which one channel may be another than usual.
+// newWorkspace returns a workspace in which one channel may be replaced.
 func newWorkspace(t *testing.T, change map[string]fakeslack.Membership) *workspace {
 	t.Helper()
 	c, args := publishing(t)
@@ -53,7 +53,7 @@ func newWorkspace(t *testing.T, change map[string]fakeslack.Membership) *workspa
 	return w
 }
 
-// heads returns how many messages that are no replies each channel has.
+// heads returns the number of top-level messages in each channel.
 func (w *workspace) heads() map[string]int {
 	n := map[string]int{}
 	for _, m := range w.slack.Messages() {
@@ -67,13 +67,13 @@ func (w *workspace) heads() map[string]int {
 func (w *workspace) neverRefused(t *testing.T) {
 	t.Helper()
 	for _, r := range w.slack.Refusals() {
-		t.Errorf("Slack refused: %+v", r)
+		t.Errorf("Slack rejected: %+v", r)
 	}
 }
 
 const logistics = "C0100000008"
 
-func TestOwnersAreToldOnceAndThatItIsMended(t *testing.T) {
+func TestOwnersAreNotifiedOnceAndOfTheResolution(t *testing.T) {
 	w := newWorkspace(t, nil)
 	res := sweep(t, 0, append(w.args, "--dry-run")...)
 	if len(w.slack.Requests()) > 0 || len(stored(t, w.c)) > 0 {
@@ -90,7 +90,7 @@ func TestOwnersAreToldOnceAndThatItIsMended(t *testing.T) {
 		sent[m.Channel]++
 	}
 	if diff := cmp.Diff(rehearsed, sent); diff != "" || len(sent) == 0 {
-		t.Errorf("messages by channel (-rehearsed +sent):\n%s", diff)
+		t.Errorf("messages by channel (-dry run +sent):\n%s", diff)
 	}
 	for channel, n := range w.heads() {
 		if n != 1 {
@@ -131,10 +131,10 @@ func TestRefusedChannelGoesToThePlatform(t *testing.T) {
 		t.Errorf("digests by channel: %v", n)
 	}
 	for _, f := range stored(t, w.c, "--owner", "catalog") {
-		for _, told := range f.Told {
-			refused := told.Owner == "catalog"
-			if told.Last != "opened" || refused != (told.Error != "") || refused != (told.Channel == platform && told.Owner != "platform") {
-				t.Errorf("%s: %+v", f.ID, told)
+		for _, n := range f.Notifications {
+			refused := n.Owner == "catalog"
+			if n.Last != "opened" || refused != (n.Error != "") || refused != (n.Channel == platform && n.Owner != "platform") {
+				t.Errorf("%s: %+v", f.ID, n)
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestForgottenTokenIsReported: with channels in the config and no token, nobody is notified there,
-// which must not look like owners who were notified.
+// TestForgottenTokenIsReported: without a token nobody is notified in the channels of the
+// config, and the user must learn that.
 func TestForgottenTokenIsReported(t *testing.T) {
 	t.Parallel()
 	const note = "audit: note: no one is notified in a Slack channel: slack.tokenFile and AUDIT_SLACK_TOKEN are not set\n"

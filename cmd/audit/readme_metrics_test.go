@@ -29,7 +29,7 @@ func metricsTable(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("| metric | labels beside `cluster` | what it tells |\n|---|---|---|\n")
+	b.WriteString("| metric | labels beside `cluster` | meaning |\n|---|---|---|\n")
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "audit_") {
 			continue
@@ -45,7 +45,7 @@ func metricsTable(t *testing.T) string {
 	return b.String()
 }
 
-// eventfulSweep is one of which every metric has something to tell.
+// eventfulSweep is a sweep with a value for every metric.
 func eventfulSweep() *metrics.Sweep {
 	record := func(state audit.State) audit.Transition {
 		return audit.Transition{Record: audit.Record{

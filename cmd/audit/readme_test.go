@@ -15,7 +15,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
-// The parts of the README that come from the code stand between two comments:
+// The parts of the README that come from the code are between two comments:
 // <!-- NAME --> and <!-- /NAME -->. With -update they are written.
 
 func TestREADMERules(t *testing.T) {
@@ -33,7 +33,7 @@ func TestREADMEConfig(t *testing.T) {
 	checkREADME(t, "config", configTable())
 }
 
-// What users copy from the README must be taken.
+// Examples that users copy from the README must be valid.
 func TestREADMEConfigExamplesAreSound(t *testing.T) {
 	data, err := os.ReadFile(moduleRoot + "/README.md")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestREADMEConfigExamplesAreSound(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		if notes := c.Notes(today); len(notes) > 0 {
-			t.Errorf("an example is odd: %s", strings.Join(notes, "; "))
+			t.Errorf("an example has notes: %s", strings.Join(notes, "; "))
 		}
 	}
 }
@@ -66,8 +66,8 @@ func TestREADMEEstate(t *testing.T) {
 	checkREADME(t, "estate", "```\n"+got.stdout+"```\n")
 }
 
-// checkREADME holds a part of the README in the working folder against what the
-// code says.
+// checkREADME compares a part of the README in the working folder with the text that
+// the code generates.
 func checkREADME(t *testing.T, name, want string) {
 	t.Helper()
 	const path = "README.md"
@@ -79,7 +79,7 @@ func checkREADME(t *testing.T, name, want string) {
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	want = "\n" + want + "\n" // without blank lines around it, a table is none
+	want = "\n" + want + "\n" // a table needs blank lines around it
 	if *update {
 		if err := os.WriteFile(path, slices.Concat(before, []byte(want), after), 0o644); err != nil {
 			t.Fatal(err)
@@ -91,25 +91,25 @@ func checkREADME(t *testing.T, name, want string) {
 	}
 }
 
-// between cuts a text at its two comments of that name, which stay with what
-// they stand beside.
+// between cuts a text at its two comments of that name, which stay in the text before
+// and after the part.
 func between(text []byte, name string) (before, part, after []byte, err error) {
 	first, last := []byte("<!-- "+name+" -->\n"), []byte("<!-- /"+name+" -->")
 	for _, mark := range [][]byte{first, last} {
 		if n := bytes.Count(text, mark); n != 1 {
-			return nil, nil, nil, fmt.Errorf("%q stands there %d times, want once", mark, n)
+			return nil, nil, nil, fmt.Errorf("%q is there %d times, want once", mark, n)
 		}
 	}
 	begin, end := bytes.Index(text, first)+len(first), bytes.Index(text, last)
 	if begin > end {
-		return nil, nil, nil, fmt.Errorf("%q stands before %q", last, first)
+		return nil, nil, nil, fmt.Errorf("%q comes before %q", last, first)
 	}
 	return text[:begin], text[begin:end], text[end:], nil
 }
 
 func rulesTable() string {
 	var b strings.Builder
-	b.WriteString("| rule | severity | what must hold |\n|---|---|---|\n")
+	b.WriteString("| rule | severity | invariant |\n|---|---|---|\n")
 	for _, r := range catalog.All() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, r.Severity, cell(r.Title()))
 	}

@@ -21,9 +21,9 @@ import (
 
 const readOnlyRole = moduleRoot + "/charts/read-only.yaml"
 
-// strangers are the kinds of policies among the definitions of the tests that
-// nothing here understands. What rights they need, no role can know.
-var strangers = rbacv1.PolicyRule{
+// unsupportedKinds are the kinds of policies among the definitions of the tests that audit
+// does not support. No role can list the rights that they need.
+var unsupportedKinds = rbacv1.PolicyRule{
 	APIGroups: []string{"crd.antrea.io"}, Resources: []string{"networkpolicies", "clusternetworkpolicies"}, Verbs: []string{"list"},
 }
 
@@ -32,7 +32,7 @@ func TestReadOnlyRoleSuffices(t *testing.T) {
 	applyEstate(t, c)
 	kubectl(t, c, "apply", "-f", readOnlyRole)
 	kubectl(t, c, "create", "clusterrolebinding", "audit-read-only", "--clusterrole", "audit-read-only", "--user", kubetest.Guest)
-	allow(t, c, strangers)
+	allow(t, c, unsupportedKinds)
 	awaitSweep(t, c)
 	want := sweep(t, exitFindings, "--kubeconfig", c.Kubeconfig(kubetest.Admin))
 	got := sweep(t, exitFindings, "--kubeconfig", c.Kubeconfig(kubetest.Guest))
@@ -42,8 +42,8 @@ func TestReadOnlyRoleSuffices(t *testing.T) {
 	}
 }
 
-// awaitSweep waits, but not for ever, until the guest's sweep is complete: the
-// API server goes by new rights a moment after they are stored.
+// awaitSweep waits, with a limit, until the guest's sweep is complete: the API
+// server enforces new rights a moment after they are stored.
 func awaitSweep(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -53,7 +53,7 @@ func awaitSweep(t *testing.T, c *kubetest.Cluster) {
 	}
 }
 
-// TestReadOnlyRoleOnlyReads what rules need, and never what may hold a secret.
+// TestReadOnlyRoleOnlyReads the kinds that rules need, and none that may hold a secret.
 func TestReadOnlyRoleOnlyReads(t *testing.T) {
 	config := rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"cilium-config"}, Verbs: []string{"get"},
@@ -62,7 +62,7 @@ func TestReadOnlyRoleOnlyReads(t *testing.T) {
 	for _, rule := range rights(t) {
 		list := slices.Equal(rule.Verbs, []string{"list"}) && len(rule.ResourceNames)+len(rule.NonResourceURLs) == 0
 		if !list && !cmp.Equal(config, rule) {
-			t.Errorf("%v is more or less than to read", rule)
+			t.Errorf("%v grants more or less than reading", rule)
 		}
 		read = append(read, kindsOf(rule)...)
 	}
@@ -82,16 +82,16 @@ func needed() []snapshot.Kind {
 	return kinds
 }
 
-// TestReadOnlyRoleHasNoRightTooMany takes away one kind after the other: each is
-// missed, and by the rules that need it alone.
-func TestReadOnlyRoleHasNoRightTooMany(t *testing.T) {
+// TestReadOnlyRoleHasNoUnneededRight takes away one kind after the other: each one is
+// missing, and only for the rules that need it.
+func TestReadOnlyRoleHasNoUnneededRight(t *testing.T) {
 	c := control.ClusterWithCRDs(t)
 	for _, kind := range needed() {
 		t.Run(string(kind), func(t *testing.T) {
 			if err := c.Empty(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			allow(t, c, append(without(rights(t), kind), strangers)...)
+			allow(t, c, append(without(rights(t), kind), unsupportedKinds)...)
 			r := sweep(t, exitIncomplete, "--kubeconfig", c.Kubeconfig(kubetest.Guest))
 			if r.Complete {
 				t.Error("the report calls itself complete")

@@ -13,8 +13,8 @@ var (
 	namedPath = regexp.MustCompile("`([a-z]+(?:/[a-z.]+)+)`|\\]\\(([^)#:]+)\\)")
 )
 
-// TestSecurityPageNamesWhatThereIs: what stops an attacker is a claim, and each names
-// the test that holds it.
+// TestSecurityPageNamesWhatThereIs: each defense on the page names the test that proves
+// it.
 func TestSecurityPageNamesWhatThereIs(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(moduleRoot, "SECURITY.md"))
 	if err != nil {
@@ -27,12 +27,12 @@ func TestSecurityPageNamesWhatThereIs(t *testing.T) {
 	}
 	for _, m := range found {
 		if !tests[m[1]] {
-			t.Errorf("there is no %s", m[1])
+			t.Errorf("%s does not exist", m[1])
 		}
 	}
 	for _, m := range namedPath.FindAllStringSubmatch(string(data), -1) {
 		if _, err := os.Stat(filepath.Join(moduleRoot, m[1]+m[2])); err != nil {
-			t.Errorf("what it names is not there: %v", err)
+			t.Errorf("a path on the page does not exist: %v", err)
 		}
 	}
 }

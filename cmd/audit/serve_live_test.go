@@ -21,8 +21,8 @@ import (
 
 func isLease(r *http.Request) bool { return strings.Contains(r.URL.Path, "/leases") }
 
-// TestOneLeadsAndTheOtherTakesOver ends the leader of a pair in every way, and
-// looks at what is left behind.
+// TestOneLeadsAndTheOtherTakesOver stops the leader of a pair in every way, and
+// checks what it leaves behind.
 func TestOneLeadsAndTheOtherTakesOver(t *testing.T) {
 	c, args := publishing(t)
 	binary, kubeconfig := buildAudit(t), args[len(args)-1]
@@ -43,7 +43,7 @@ func TestOneLeadsAndTheOtherTakesOver(t *testing.T) {
 	first.healthy(t, http.StatusOK)
 	second.healthy(t, http.StatusOK)
 	if n := others.Load(); n > 0 {
-		t.Errorf("the one that stands by makes %d requests for other things than the lease", n)
+		t.Errorf("the process on standby makes %d requests for something other than the lease", n)
 	}
 
 	first.end(t, syscall.SIGKILL)
@@ -65,7 +65,7 @@ func TestOneLeadsAndTheOtherTakesOver(t *testing.T) {
 	began = time.Now()
 	third.says(t, "msg=leading", 1)
 	if took := time.Since(began); took > shortLease {
-		t.Errorf("a lease that was given back is taken after %s", took)
+		t.Errorf("a lease that was released is acquired after %s", took)
 	}
 	third.says(t, "complete=true findings=18 opened=0", 1)
 	third.end(t, syscall.SIGINT)
@@ -104,7 +104,7 @@ func TestLeaderThatLosesTheLeaseWritesNoMore(t *testing.T) {
 		}
 	})
 	s := serving(t, buildAudit(t), p.Kubeconfig(kubetest.Guest), "--interval", "20s")
-	for range 8 { // as many are written at once
+	for range 8 { // the number of concurrent writes
 		select {
 		case <-creates:
 		case <-time.After(20 * time.Second):
@@ -118,7 +118,7 @@ func TestLeaderThatLosesTheLeaseWritesNoMore(t *testing.T) {
 		t.Errorf("%d findings were created, though the lease was lost during the first 8", n)
 	}
 	close(proceed)
-	// The thief says nothing, so the lease comes back.
+	// The thief does not renew the lease, so it expires.
 	s.says(t, "msg=sweep complete=true findings=18 ", 1)
 	if diff := cmp.Diff(map[string]int{"Open": 18}, statesOf(stored(t, c))); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
@@ -148,9 +148,9 @@ func TestWithoutLeaderElectionNoLeaseIsTouched(t *testing.T) {
 	}
 }
 
-// TestServerThatGoesAwayEndsNothing: the API server is away, is there, and is
-// away again.
-func TestServerThatGoesAwayEndsNothing(t *testing.T) {
+// TestUnreachableServerStopsNothing: the API server is unreachable, reachable, and
+// unreachable again.
+func TestUnreachableServerStopsNothing(t *testing.T) {
 	c, _ := publishing(t)
 	var away atomic.Bool
 	away.Store(true)
@@ -188,7 +188,7 @@ func TestServiceEndsInTimeThoughTheServerHangs(t *testing.T) {
 			select {
 			case <-asked:
 			case <-time.After(10 * time.Second):
-				t.Fatal("nobody asked the server")
+				t.Fatal("no request reached the server")
 			}
 			s.healthy(t, http.StatusServiceUnavailable)
 			if took := s.end(t, syscall.SIGTERM); took > 5*time.Second {
@@ -206,7 +206,7 @@ func leaseHolder(t *testing.T, c *kubetest.Cluster) string {
 	return kubectl(t, c, "get", "lease", "audit", "-n", "audit", "-o", "jsonpath={.spec.holderIdentity}")
 }
 
-// service is a program that sweeps continuously, in a process of its own.
+// service is the program in its long-running mode, in a process of its own.
 type service struct {
 	*process
 	log *growing
@@ -230,8 +230,8 @@ func (g *growing) String() string {
 	return g.text.String()
 }
 
-// The times of leases in tests, and the longest that a takeover may take then: a
-// lease that runs out, and what a busy machine needs beside.
+// The times of leases in tests, and the longest time for a takeover: the lease
+// expires, and a busy machine needs some time as well.
 const (
 	shortLease   = 2 * time.Second
 	takeoverTime = shortLease + 3*time.Second
@@ -277,7 +277,7 @@ func (s *service) says(t *testing.T, text string, times int) string {
 	return ""
 }
 
-// get asks the service for a page and returns the answer's code and text.
+// get asks the service for a page and returns the response's code and text.
 func (s *service) get(t *testing.T, path string) (int, string) {
 	t.Helper()
 	_, address, _ := strings.Cut(s.says(t, "msg=listening", 1), "address=")

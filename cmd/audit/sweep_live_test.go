@@ -15,9 +15,9 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// TestBlindToNetworkPolicies: what the policies amount to is unknown then, and
-// neither wrong nor right.
-func TestBlindToNetworkPolicies(t *testing.T) {
+// TestForbiddenNetworkPolicies: the effect of policies that cannot be read is unknown,
+// neither good nor bad.
+func TestForbiddenNetworkPolicies(t *testing.T) {
 	c := control.Cluster(t)
 	applyEstate(t, c)
 	allow(t, c, without(rights(t), snapshot.NetworkPolicies)...)
@@ -37,7 +37,7 @@ func TestBlindToNetworkPolicies(t *testing.T) {
 		t.Error("the rule on hosts, which needs no policies, found nothing")
 	}
 
-	// People read first what is not known, and why.
+	// The report begins with what is unknown, and why.
 	got := execute("--once", "--kubeconfig", c.Kubeconfig(kubetest.Guest))
 	head, _, _ := strings.Cut(got.stdout, "HIGH")
 	for _, want := range []string{
@@ -45,14 +45,14 @@ func TestBlindToNetworkPolicies(t *testing.T) {
 		"default-deny-present (skipped)",
 	} {
 		if !strings.Contains(head, want) {
-			t.Errorf("nothing says %q before the findings:\n%s", want, head)
+			t.Errorf("the report does not contain %q before the findings:\n%s", want, head)
 		}
 	}
 }
 
-// TestBlindToEverything: nothing is known, so nothing may sound like all is well.
-func TestBlindToEverything(t *testing.T) {
-	// With all kinds served: of one that is not it is known that there is none.
+// TestEverythingForbidden: nothing is known, so no output may look like a clean sweep.
+func TestEverythingForbidden(t *testing.T) {
+	// All kinds are served: a kind that is not served is known to be empty.
 	c := control.ClusterWithCRDs(t)
 	applyEstate(t, c)
 	for _, format := range report.Formats() {
@@ -60,14 +60,14 @@ func TestBlindToEverything(t *testing.T) {
 			got := execute("--once", "--kubeconfig", c.Kubeconfig(kubetest.Guest), "-o", string(format))
 			checkUnknown(t, got)
 			if !strings.Contains(got.stdout, "forbidden") {
-				t.Errorf("nothing is called forbidden:\n%s", got.stdout)
+				t.Errorf("no kind is reported as forbidden:\n%s", got.stdout)
 			}
 		})
 	}
 }
 
-// checkUnknown holds that a sweep which could read nothing says so, whatever
-// the format, and that nothing of it can be taken for a clean one.
+// checkUnknown checks that a sweep that could read nothing says so in every format, and
+// that its report cannot be mistaken for a clean one.
 func checkUnknown(t *testing.T, got outcome) {
 	t.Helper()
 	if got.code != exitIncomplete || got.stderr != "" {
@@ -76,17 +76,16 @@ func checkUnknown(t *testing.T, got outcome) {
 	lower := strings.ToLower(got.stdout)
 	for _, word := range []string{"clean", "no findings", "complete: true", `"complete": true`, "status: ran", `"status": "ran"`} {
 		if strings.Contains(lower, word) {
-			t.Errorf("%q is said:\n%s", word, got.stdout)
+			t.Errorf("the report contains %q:\n%s", word, got.stdout)
 		}
 	}
 	if !strings.Contains(lower, "complete") {
-		t.Errorf("nothing says that the sweep is not complete:\n%s", got.stdout)
+		t.Errorf("the report does not say that the sweep is incomplete:\n%s", got.stdout)
 	}
 }
 
-// TestDisturbedSweepSaysTheSame lets a sweep in small pages meet what networks
-// and busy API servers do, once, and holds its report against the undisturbed
-// one.
+// TestDisturbedSweepSaysTheSame disturbs a sweep in small pages once, as networks and
+// busy API servers do, and compares its report with that of an undisturbed sweep.
 func TestDisturbedSweepSaysTheSame(t *testing.T) {
 	c := control.Cluster(t)
 	applyEstate(t, c)
@@ -141,8 +140,8 @@ func counted(n *atomic.Int32, answer kubetest.Answer) kubetest.Answer {
 	}
 }
 
-// compareIdentities compares more than two clusters could have in common: ids,
-// messages and the creation of objects.
+// compareIdentities compares what only two sweeps of one cluster share: ids, messages
+// and the creation times of objects.
 func compareIdentities(t *testing.T, want, got *report.Report) {
 	t.Helper()
 	for _, r := range []*report.Report{want, got} {

@@ -8,8 +8,8 @@ import (
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
-// A finding is opened, reminded of and mended: one message with all in its
-// thread, which is ticked at the end.
+// A finding is opened, reminded of and resolved: one message with all replies in its
+// thread, which is checked off at the end.
 func TestLifeOfAFinding(t *testing.T) {
 	clock := newTicker()
 	slackd := workspace(t, clock)
@@ -20,7 +20,7 @@ func TestLifeOfAFinding(t *testing.T) {
 	deliver(t, by, d.To, by.Plan(d))
 	top := slackd.In(channel)
 	if len(top) != 1 || len(slackd.Replies(channel, top[0].TS)) != 1 {
-		t.Fatalf("the opening is %+v", slackd.Messages())
+		t.Fatalf("the announcement is %+v", slackd.Messages())
 	}
 	at := audit.MessageRef{Channel: channel, Message: top[0].TS}
 	record.SetNotification(audit.Notification{Sender: "slack", Owner: "team-a", Last: audit.EventOpened, Message: at})
@@ -36,18 +36,17 @@ func TestLifeOfAFinding(t *testing.T) {
 	deliver(t, by, d.To, by.Plan(d))
 	top, replies = slackd.In(channel), slackd.Replies(channel, at.Message)
 	if len(top) != 1 || len(top[0].Earlier) != 1 || len(replies) != 3 || replies[2].Broadcast {
-		t.Fatalf("the end is %+v", slackd.Messages())
+		t.Fatalf("the messages at the end are %+v", slackd.Messages())
 	}
 	if blocks := string(top[0].Blocks); !strings.Contains(blocks, `"white_check_mark"`) || !strings.Contains(blocks, `"strike":true`) {
-		t.Errorf("the message was not ticked: %s", blocks)
+		t.Errorf("the message was not checked off: %s", blocks)
 	}
 	if strings.Contains(string(top[0].Blocks), mention) || !strings.Contains(string(top[0].Earlier[0].Blocks), "S0123") {
-		t.Error("a mention is not just in the first version")
+		t.Error("the mention is missing in the first version, or repeated in the update")
 	}
 }
 
-// A message that is gone is no loss: what should have gone beneath it stands by
-// itself, and says whose it is.
+// If a message is gone, its replies become messages of their own, which name the owner.
 func TestMessageThatIsGone(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -74,13 +73,13 @@ func TestMessageThatIsGone(t *testing.T) {
 			test.spoil(slackd, d.Items[0].Message.Message)
 			deliver(t, by, d.To, by.Plan(d))
 			if top := slackd.In(channel); len(top) != 2 || top[1].Broadcast || !strings.Contains(string(top[1].Blocks), "shop.example.com") {
-				t.Errorf("the channel holds %+v", top)
+				t.Errorf("the channel has %+v", top)
 			}
 		})
 	}
 }
 
-// Slack limits the updates of all channels together: one waits, and messages go on.
+// Slack limits updates across all channels: an update waits, messages do not.
 func TestUpdatesThatAreTooMany(t *testing.T) {
 	clock := newTicker()
 	slackd := fakeslack.Start(t, fakeslack.Config{

@@ -19,7 +19,7 @@ import (
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
-// one is a message of its own.
+// one is a message that is not a reply.
 func one(t *testing.T, by notify.Sender) notify.Message {
 	t.Helper()
 	return by.Plan(digest(1, items(audit.EventResolved, audit.MessageRef{}, resolved(host("shop.example.com", "team-a"), audit.ReasonResolved))))[0]
@@ -29,8 +29,8 @@ func to(address string) notify.Recipient {
 	return notify.Recipient{Owner: "team-a", Address: address, Mention: mention}
 }
 
-// Each row is how Slack fails, and what a sender makes of it: how often it calls,
-// how long it waits, how many messages arrive, and what it says.
+// Each row is how Slack fails, how long the sender waits, how many messages arrive, and the
+// error.
 func TestFailures(t *testing.T) {
 	s := time.Second
 	repeat := func(n int, f fakeslack.Fault) []fakeslack.Fault { return slices.Repeat([]fakeslack.Fault{f}, n) }
@@ -46,13 +46,13 @@ func TestFailures(t *testing.T) {
 		{"too many messages, once", repeat(1, fakeslack.Fault{Status: 429, RetryAfter: 7 * s}), []time.Duration{7 * s}, 1, "", false},
 		{"too many messages, five times", repeat(5, fakeslack.Fault{Status: 429, RetryAfter: 2 * s}), slices.Repeat([]time.Duration{2 * s}, 5), 1, "", false},
 		{"too many messages, without a time", repeat(1, fakeslack.Fault{Status: 429}), []time.Duration{30 * s}, 1, "", false},
-		{"an error of the server, twice", repeat(2, fakeslack.Fault{Status: 503}), []time.Duration{2 * s, 4 * s}, 1, "", false},
-		{"an error of the server, for long", repeat(9, fakeslack.Fault{Status: 500}), []time.Duration{2 * s, 4 * s}, 0, "Internal Server Error", false},
+		{"a server error, twice", repeat(2, fakeslack.Fault{Status: 503}), []time.Duration{2 * s, 4 * s}, 1, "", false},
+		{"server errors", repeat(9, fakeslack.Fault{Status: 500}), []time.Duration{2 * s, 4 * s}, 0, "Internal Server Error", false},
 		{"a broken connection", repeat(1, fakeslack.Fault{Cut: true}), []time.Duration{2 * s}, 1, "", false},
-		{"a broken connection behind the message", repeat(1, fakeslack.Fault{Cut: true, Stored: true}), []time.Duration{2 * s}, 2, "", false},
-		{"connections that break for long", repeat(9, fakeslack.Fault{Cut: true}), []time.Duration{2 * s, 4 * s}, 0, "EOF", false},
+		{"a connection that breaks after the message", repeat(1, fakeslack.Fault{Cut: true, Stored: true}), []time.Duration{2 * s}, 2, "", false},
+		{"broken connections", repeat(9, fakeslack.Fault{Cut: true}), []time.Duration{2 * s, 4 * s}, 0, "EOF", false},
 		{"a redirect", repeat(9, fakeslack.Fault{Status: 302}), nil, 0, "redirect", true},
-		{"an answer of somebody else", repeat(9, fakeslack.Fault{Status: 403}), nil, 0, "Forbidden", true},
+		{"a response from another server", repeat(9, fakeslack.Fault{Status: 403}), nil, 0, "Forbidden", true},
 	}
 	for _, test := range tests {
 		for name, make := range senders() {
@@ -71,7 +71,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// senders make each sender, and say where it finds the channel.
+// senders returns a constructor of each sender, which also returns the recipient's address.
 func senders() map[string]func(*fakeslack.Server, *ticker) (notify.Sender, string) {
 	return map[string]func(*fakeslack.Server, *ticker) (notify.Sender, string){
 		"bot":     func(s *fakeslack.Server, c *ticker) (notify.Sender, string) { return newBot(s, c), channel },
@@ -85,11 +85,11 @@ func check(t *testing.T, err error, want string, refusing bool) {
 		t.Errorf("the error is %v, want %q", err, want)
 	}
 	if errors.Is(err, notify.ErrRefused) != refusing {
-		t.Errorf("that the message is refused for good is %v in %v", !refusing, err)
+		t.Errorf("wrapping ErrRefused is %v in %v", !refusing, err)
 	}
 }
 
-// Each row is a word of Slack, and whether it is the end of the message.
+// Each row is one of Slack's error codes, and whether it is permanent.
 func TestWords(t *testing.T) {
 	for word, refusing := range map[string]bool{
 		"channel_not_found": true, "not_in_channel": true, "is_archived": true, "invalid_auth": true, "token_revoked": true,
@@ -109,7 +109,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// What a real Slack says of channels and webhooks that are not right.
+// What Slack returns for wrong channels, tokens and webhooks.
 func TestRefusals(t *testing.T) {
 	clock := newTicker()
 	slackd := workspace(t, clock)
@@ -139,7 +139,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A message of somebody else's making is refused, and no call made.
+// A message that another sender planned is refused without a call.
 func TestForeignMessage(t *testing.T) {
 	for name, make := range senders() {
 		clock := newTicker()
@@ -152,7 +152,7 @@ func TestForeignMessage(t *testing.T) {
 	}
 }
 
-// Blocks that are too much for Slack are not the end of the message.
+// If Slack rejects the blocks, the message is sent without them.
 func TestBlocksThatAreRefused(t *testing.T) {
 	for name, make := range senders() {
 		clock := newTicker()
@@ -163,12 +163,12 @@ func TestBlocksThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if m := slackd.Messages(); len(m) != 1 || len(m[0].Blocks) != 0 || !strings.Contains(m[0].Text, "kubectl get findings") {
-			t.Errorf("%s: what arrived is %+v", name, m)
+			t.Errorf("%s: it received %+v", name, m)
 		}
 	}
 }
 
-// The time of the context is all that is waited, and a wait beyond it is none.
+// A sender does not wait beyond the deadline of the context.
 func TestTheEndOfTime(t *testing.T) {
 	for name, make := range senders() {
 		clock := newTicker()
@@ -199,8 +199,8 @@ func TestHangingSlack(t *testing.T) {
 	}
 }
 
-// A redirect is not followed: where it leads to, anything may answer with a
-// success, and would get the message, and the token with a 307.
+// Redirects are not followed: any server could return a success, and would get the message,
+// and with a 307 the token.
 func TestRedirects(t *testing.T) {
 	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
 		followed := false
@@ -227,7 +227,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// What is no answer of Slack's is no success.
+// A response that does not come from Slack is not a success.
 func TestAnswersOfOthers(t *testing.T) {
 	for _, answer := range []string{"", "<html>", "{}", "[]", "null", `{"ok":false}`, `{"ok":true}`, `{"ok":true,"channel":"C01"}`} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
@@ -243,7 +243,7 @@ func TestAnswersOfOthers(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, no error shows the token or the URL of the webhook.
+// No error shows the token or the URL of the webhook.
 func TestErrorsShowNoSecret(t *testing.T) {
 	faults := []fakeslack.Fault{
 		{Status: 302},
@@ -281,7 +281,7 @@ func TestErrorsShowNoSecret(t *testing.T) {
 			_, err := by.Send(ctx, to(address), one(t, by), audit.MessageRef{})
 			cancel()
 			if err == nil {
-				t.Errorf("%s: %+v is no error", name, f)
+				t.Errorf("%s: %+v causes no error", name, f)
 			}
 			errs = append(errs, err)
 		}
@@ -297,7 +297,7 @@ func TestErrorsShowNoSecret(t *testing.T) {
 	}
 }
 
-// unreachable are the errors of senders that find nobody, or no secret.
+// unreachable returns the errors of senders that can't reach Slack, or have no secret.
 func unreachable(t *testing.T) []error {
 	t.Helper()
 	var errs []error
@@ -320,13 +320,13 @@ func unreachable(t *testing.T) []error {
 	}
 	for n, err := range errs {
 		if err == nil {
-			t.Errorf("case %d is no error", n)
+			t.Errorf("case %d causes no error", n)
 		}
 	}
 	return errs
 }
 
-// gossip is a way to Slack that fails and tells all it knows.
+// gossip is a transport that fails, with an error that contains everything it knows.
 type gossip struct{}
 
 func (gossip) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -335,7 +335,7 @@ func (gossip) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("proxy http://me:hunter2@proxy failed on %s %s: %s: %s", r.URL, r.URL.Path, form.Get("token"), body)
 }
 
-// indiscreet are the errors of senders whose way to Slack is like that.
+// indiscreet returns the errors of senders with that transport.
 func indiscreet(t *testing.T) []error {
 	t.Helper()
 	options := sender.Options{Clock: newTicker().clock(), Transport: gossip{}}

@@ -36,7 +36,7 @@ are indented, and an updated message appears under "is updated to".
 			switch {
 			case m.update != "":
 				fmt.Fprintf(&b, "The message that announced it is updated to:\n\n%s\n\n", boxed(m, 1))
-			case m.beneath == "":
+			case m.parent == "":
 				fmt.Fprintf(&b, "%s\n\n", boxed(m, 1))
 			case replies < maxReplies:
 				fmt.Fprintf(&b, "%s\n\n", boxed(m, 2))

@@ -15,12 +15,12 @@ import (
 func (c *pipeline) edit(old, replacement string) {
 	c.t.Helper()
 	if !strings.Contains(c.config, old) {
-		c.t.Fatalf("the config does not hold %q", old)
+		c.t.Fatalf("the config does not contain %q", old)
 	}
 	c.config = strings.ReplaceAll(c.config, old, replacement)
 }
 
-// show returns what stands in the channels, a line for each message.
+// show returns the messages in the channels, one per line.
 func (c *pipeline) show() string {
 	var b strings.Builder
 	all := c.channels()
@@ -38,12 +38,12 @@ func (c *pipeline) show() string {
 func (c *pipeline) shows(want string) {
 	c.t.Helper()
 	if got := c.show(); got != strings.TrimPrefix(want, "\n") {
-		c.t.Errorf("there stands\n%s\nwant%s", got, want)
+		c.t.Errorf("the channels have\n%s\nwant%s", got, want)
 	}
 }
 
-// A team that moves to another channel hears there how things went on. What stands
-// in the old channel, which may be anybody's by now, is left alone.
+// A team that moves to another channel is notified of changes there. Messages in the old
+// channel, which may belong to other people by now, are not modified.
 func TestTeamMovesToAnotherChannel(t *testing.T) {
 	ws, cfg := teams(1)
 	ws.Channels["C0NEW"] = fakeslack.Member
@@ -53,11 +53,11 @@ func TestTeamMovesToAnotherChannel(t *testing.T) {
 		c.all(c.sweep(), 1)
 		c.edit("channel: C000X", "channel: C0NEW")
 		c.all(c.sweep(), 0)
-		delete(c.world, goes.ID)
+		delete(c.violations, goes.ID)
 		c.all(c.sweep(), 1)
 		time.Sleep(25 * time.Hour)
 		c.all(c.sweep(), 1)
-		delete(c.world, stays.ID)
+		delete(c.violations, stays.ID)
 		c.all(c.sweep(), 1)
 		c.shows(`
 C000X 2 new findings on ` + "`prod-eu-1`: `goes (Ingress)`" + ` and others
@@ -70,8 +70,8 @@ C0NEW 1 finding resolved on ` + "`prod-eu-1`: `stays (Ingress)`" + `
 	})
 }
 
-// A team that leaves the registry while its namespaces go to the fallback owner:
-// that one hears of the findings as of its own, and not that they are not its own.
+// A team leaves the registry, and its namespaces go to the fallback owner, who is notified
+// of the findings as its own, and not that they were released.
 func TestTeamLeavesTheRegistry(t *testing.T) {
 	ws, cfg := teams(1)
 	link(t, ws, cfg, func(_ *testing.T, c *pipeline) {
@@ -79,9 +79,9 @@ func TestTeamLeavesTheRegistry(t *testing.T) {
 		c.all(c.sweep(), 1)
 		c.edit("    - {name: team-000, slack: {channel: C000X, mention: \""+mention+"\"}}\n", "")
 		f.Owners = []string{"platform"}
-		c.world[f.ID] = f
+		c.violations[f.ID] = f
 		c.all(c.sweep(), 1)
-		delete(c.world, f.ID)
+		delete(c.violations, f.ID)
 		c.all(c.sweep(), 1)
 		c.shows(`
 C000 1 finding on ` + "`prod-eu-1`: `shop (Ingress)`" + `
@@ -94,8 +94,8 @@ C000X > Details of 1 finding
 	})
 }
 
-// Report-only, switched on and off again: what opened meanwhile is told then, and so
-// is the end of what the team knew as open. Nothing comes twice.
+// After reportOnly is switched on and off again, the team is notified of what was opened
+// and resolved in the meantime. No message is repeated.
 func TestReportOnlyOnAndOff(t *testing.T) {
 	ws, cfg := teams(1)
 	link(t, ws, cfg, func(_ *testing.T, c *pipeline) {
@@ -105,7 +105,7 @@ func TestReportOnlyOnAndOff(t *testing.T) {
 		const on, off = "{name: team-000, reportOnly: true,", "{name: team-000,"
 		c.edit(off, on)
 		c.all(c.sweep(), 0)
-		delete(c.world, ends.ID)
+		delete(c.violations, ends.ID)
 		c.add(namespace("fresh", "Ingress", team(0)))
 		c.all(c.sweep(), 0)
 		time.Sleep(25 * time.Hour)
@@ -113,7 +113,7 @@ func TestReportOnlyOnAndOff(t *testing.T) {
 		c.edit(on, off)
 		c.all(c.sweep(), 1)
 		c.all(c.sweep(), 0)
-		delete(c.world, kept.ID)
+		delete(c.violations, kept.ID)
 		c.all(c.sweep(), 1)
 		c.shows(`
 C000X 2 findings on ` + "`prod-eu-1`: `ends (Ingress)`" + ` and others
@@ -128,16 +128,16 @@ C000X > Details of 1 finding
 	})
 }
 
-// The fallback owner, told in place of a team that cannot be reached, hears of the
-// end in the thread of the beginning; the message is ticked, and no count of the
-// team's findings is said to be the fallback owner's own.
+// The fallback owner, notified instead of a team that cannot be reached, is notified of the
+// resolution in the thread of the announcement, which is checked off. The team's findings
+// are not counted as the fallback owner's.
 func TestThreadOfTheFallbackOwner(t *testing.T) {
 	ws, cfg := teams(1)
 	ws.Channels["C000X"] = fakeslack.Archived
 	link(t, ws, cfg, func(t *testing.T, c *pipeline) {
 		c.add(namespace("shop", "Ingress", team(0)))
 		c.sweep()
-		clear(c.world)
+		clear(c.violations)
 		got := c.sweep()
 		if len(got[audit.DeliverySent]) != 1 || len(got[audit.DeliveryRefused]) != 1 {
 			t.Errorf("deliveries: %v", got)
@@ -148,12 +148,12 @@ C000 > Details of 1 finding
 C000 > 1 finding resolved on ` + "`prod-eu-1`: `shop (Ingress)`" + `
 `)
 		if top := c.channels()["C000"]; len(top) == 0 || len(top[0].Earlier) != 1 || strings.Contains(text(append(top[0].replies, top[0].Message, top[0].first())...), " for platform.") {
-			t.Errorf("it stands there: %+v", top)
+			t.Errorf("the channel has %+v", top)
 		}
 	})
 }
 
-// first is a message as it was before it was brought up to date.
+// first is a message before its updates.
 func (m thread) first() fakeslack.Message {
 	if len(m.Earlier) == 0 {
 		return fakeslack.Message{}
@@ -161,9 +161,9 @@ func (m thread) first() fakeslack.Message {
 	return fakeslack.Message{Text: m.Earlier[0].Text, Blocks: m.Earlier[0].Blocks}
 }
 
-// A config that is edited at random between sweeps of a world that changes, with a
-// Slack that fails now and then: whatever happened, in the end nothing is left to be
-// told, nothing is refused, and nobody knows of a finding that is over.
+// Findings and the config change at random between sweeps, and Slack fails now and then. In
+// the end nothing is pending, nothing was rejected, and every owner is notified of the
+// resolution of what was announced to them.
 func TestRandomEdits(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestRandomEdits(t *testing.T) {
 				}
 				c.config = cfg
 				c.slack.Faults(nil)
-				clear(c.world)
+				clear(c.violations)
 				for range 3 {
 					c.sweep()
 					time.Sleep(2 * time.Hour)
@@ -194,7 +194,7 @@ func TestRandomEdits(t *testing.T) {
 							continue
 						}
 						if checked++; m.Notified() {
-							t.Errorf("%s is over, and %s knows it as %q", id, m.Owner, m.Last)
+							t.Errorf("%s is resolved, but %s was last notified of %q", id, m.Owner, m.Last)
 						}
 					}
 				}
@@ -204,7 +204,7 @@ func TestRandomEdits(t *testing.T) {
 	}
 }
 
-// turn changes the world and the config a little.
+// turn makes a few random changes to the findings and the config.
 func (c *pipeline) turn(random *rand.Rand, owners int) {
 	o := random.IntN(owners)
 	name, x := team(o), channelOf(team(o))
@@ -228,7 +228,7 @@ func (c *pipeline) turn(random *rand.Rand, owners int) {
 		r := namespace(fmt.Sprintf("ns-%02d", n), "Ingress", team(n%owners), team((n+1)%owners))
 		switch random.IntN(5) {
 		case 0:
-			delete(c.world, r.ID)
+			delete(c.violations, r.ID)
 		case 1:
 			c.add(r)
 		case 2:
@@ -268,30 +268,30 @@ func named(t *testing.T, test func(*testing.T, *pipeline)) {
 	})
 }
 
-// A channel has one pace, by whatever it is called.
+// A channel has one rate limit, whether it is addressed by name or ID.
 func TestPaceOfANamedChannel(t *testing.T) {
 	named(t, func(t *testing.T, c *pipeline) {
 		c.all(c.sweep(), 1)
-		clear(c.world)
+		clear(c.violations)
 		c.all(c.sweep(), 1)
 		c.add(namespace("x2", "Ingress", "x"))
 		c.all(c.sweep(), 1)
 		posts := len(c.slack.Messages()) + 1 // and an update
 		if calls := len(c.slack.Requests()); calls != posts {
-			t.Errorf("%d calls for %d messages and updates: Slack had to ask for patience", calls, posts)
+			t.Errorf("%d calls for %d messages and updates: Slack limited the rate", calls, posts)
 		}
 		c.settled()
 	})
 }
 
-// A channel that was archived and made anew under its name is another one: what
-// goes on is told there, and not refused for the thread in the old one.
+// After a channel was archived and another one created under its name, owners are notified
+// in the new channel, although the thread is in the old one.
 func TestNamedChannelThatWasMadeAnew(t *testing.T) {
 	named(t, func(t *testing.T, c *pipeline) {
 		c.all(c.sweep(), 1)
 		c.slack.Channel("CNAMED", fakeslack.Archived)
 		c.slack.Channel("CAGAIN", fakeslack.Member, "team-x")
-		clear(c.world)
+		clear(c.violations)
 		c.all(c.sweep(), 1)
 		c.shows(`
 CNAMED 2 new findings on ` + "`prod-eu-1`: `x (Egress)`" + ` and others
@@ -301,7 +301,7 @@ CAGAIN 2 findings resolved on ` + "`prod-eu-1`: `x (Egress)`" + ` and others
 	})
 }
 
-// A message that somebody deleted takes nothing with it.
+// If a message was deleted, its replies are not lost.
 func TestDeletedMessage(t *testing.T) {
 	ws, cfg := teams(1)
 	link(t, ws, cfg, func(t *testing.T, c *pipeline) {
@@ -309,11 +309,11 @@ func TestDeletedMessage(t *testing.T) {
 		f := c.add(namespace("two", "Ingress", team(0)))
 		c.all(c.sweep(), 1)
 		c.slack.Delete("C000X", c.channels()["C000X"][0].TS)
-		delete(c.world, f.ID)
+		delete(c.violations, f.ID)
 		c.all(c.sweep(), 1)
 		time.Sleep(25 * time.Hour)
 		c.all(c.sweep(), 1)
-		clear(c.world)
+		clear(c.violations)
 		c.all(c.sweep(), 1)
 		c.shows(`
 C000X 2 new findings on ` + "`prod-eu-1`: `one (Ingress)`" + ` and others
@@ -325,7 +325,7 @@ C000X 1 finding resolved on ` + "`prod-eu-1`: `one (Ingress)`" + `
 	})
 }
 
-// Two teams that share a channel are told apart in it, and at its pace.
+// Teams that share a channel have separate messages in it, within its rate limit.
 func TestTeamsThatShareAChannel(t *testing.T) {
 	ws, cfg := teams(3)
 	link(t, ws, cfg, func(t *testing.T, c *pipeline) {
@@ -338,13 +338,13 @@ func TestTeamsThatShareAChannel(t *testing.T) {
 			}
 		}
 		c.all(c.sweep(), 3)
-		delete(c.world, f.ID)
+		delete(c.violations, f.ID)
 		c.all(c.sweep(), 2)
-		clear(c.world)
+		clear(c.violations)
 		c.all(c.sweep(), 3)
 		in := c.channels()["C000X"]
 		if len(in) != 3 {
-			t.Fatalf("%d messages stand in the channel of three teams", len(in))
+			t.Fatalf("the channel of three teams has %d messages", len(in))
 		}
 		posts, updates := 0, 0
 		for n, top := range in {
@@ -354,7 +354,7 @@ func TestTeamsThatShareAChannel(t *testing.T) {
 			}
 		}
 		if calls := len(c.slack.Requests()); calls != posts+updates {
-			t.Errorf("%d calls for %d messages and %d updates: Slack had to ask for patience", calls, posts, updates)
+			t.Errorf("%d calls for %d messages and %d updates: Slack limited the rate", calls, posts, updates)
 		}
 		c.settled()
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// harm is what else Slack's markup, or a reader's eye, can be led astray by.
+// harm returns more text that abuses Slack's markup or misleads a reader.
 func harm() []string {
 	return append(attacks(),
 		"<!everyone|x>", "<!date^0^{date}^https://evil.example|x>", "<mailto:a@evil.example|b>", "<tel:1|2>", "<", ">", "&", "&#60;!channel&#62;",
@@ -21,7 +21,7 @@ func harm() []string {
 	)
 }
 
-// attack is a finding in which everything that comes from the cluster is a text.
+// attack is a finding in which all text from the cluster is s.
 func attack(s string, owners ...string) audit.Record {
 	r := host(s, owners...)
 	r.Severity, r.Verdict = rules.High, s
@@ -34,19 +34,19 @@ func attack(s string, owners ...string) audit.Record {
 	return r
 }
 
-// Whatever names, owners and annotations are made of, in every kind of message
-// nothing of it is obeyed, linked, hidden or cut in half.
+// Whatever names, owners and annotations contain, no kind of message lets them become
+// markup, links or hidden text, or cuts an escape.
 func TestHostileNames(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		maxNew int
 		app    fakeslack.Membership
-		told   string // the channel that everything stands in
+		to     string // the channel of all messages
 	}{
 		{"in the channel of the owner", 1000, fakeslack.Member, "CNAMED"},
 		{"in a storm", 1, fakeslack.Member, "CNAMED"},
-		{"in place of an owner that cannot be reached", 1000, fakeslack.Outside, "C000"},
-		{"in place of one, in a storm", 1, fakeslack.Outside, "C000"},
+		{"instead of an owner that cannot be reached", 1000, fakeslack.Outside, "C000"},
+		{"instead of one, in a storm", 1, fakeslack.Outside, "C000"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			ws, cfg := teams(0)
@@ -59,8 +59,8 @@ func TestHostileNames(t *testing.T) {
 					c.add(attack(s, s+"!", s+"?"))
 				}
 				c.life()
-				if n := len(c.channels()[row.told]); n == 0 {
-					t.Errorf("nothing stands in %s", row.told)
+				if n := len(c.channels()[row.to]); n == 0 {
+					t.Errorf("channel %s is empty", row.to)
 				}
 				c.harmless()
 			})
@@ -68,25 +68,25 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// life lets findings change, grow old, lose an owner, end and come back.
+// life changes findings, lets them age, and releases, resolves and reopens them.
 func (c *pipeline) life() {
 	c.sweep()
-	for id, f := range c.world {
+	for id, f := range c.violations {
 		f.Objects = f.Objects[:1]
-		c.world[id] = f
+		c.violations[id] = f
 	}
 	c.sweep()
 	time.Sleep(25 * time.Hour)
 	c.sweep()
-	for id, f := range c.world {
+	for id, f := range c.violations {
 		f.Owners = f.Owners[1:]
-		c.world[id] = f
+		c.violations[id] = f
 	}
 	c.sweep()
-	world := c.world
-	c.world = map[string]audit.Finding{}
+	violations := c.violations
+	c.violations = map[string]audit.Finding{}
 	c.sweep()
-	c.world = world
+	c.violations = violations
 	c.sweep()
 	time.Sleep(2 * time.Hour)
 	c.sweep()
@@ -94,8 +94,8 @@ func (c *pipeline) life() {
 
 var spanPattern = regexp.MustCompile("`[^`]+`")
 
-// harmless fails the test if a text with markup holds any but in a span of code and
-// escaped, or if Slack refused anything but a channel.
+// harmless fails the test if a text contains markup that is not in an escaped code span, or
+// if Slack rejected anything but a channel.
 func (c *pipeline) harmless() {
 	c.t.Helper()
 	kinds := map[string]bool{}
@@ -128,7 +128,7 @@ func (c *pipeline) harmless() {
 	}
 }
 
-// markupOf returns every text with markup in some blocks.
+// markupOf returns all texts with markup of blocks.
 func markupOf(t *testing.T, blocks json.RawMessage) (out []string) {
 	t.Helper()
 	var v any

@@ -21,7 +21,7 @@ var (
 	resolvedPattern = regexp.MustCompile(`"Resolved"`)
 )
 
-// populate gives each team findings: the first has one, few have many, the last has
+// populate gives each team findings: the first has one, few have many, the last has the
 // most.
 func (c *pipeline) populate(owners, most int) map[string][]string {
 	of, last := map[string][]string{}, owners-1
@@ -34,7 +34,7 @@ func (c *pipeline) populate(owners, most int) map[string][]string {
 	return of
 }
 
-// limiter makes Slack ask for patience now and then, and watches whether it gets it.
+// limiter makes Slack limit the rate now and then, and checks that the sender waits.
 type limiter struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -44,7 +44,7 @@ type limiter struct {
 	others  int // calls into other channels while one had to wait
 }
 
-// lane is what Slack limits together: the messages of a channel, and all updates.
+// lane is what Slack limits together: the messages of a channel, or all updates.
 func lane(r fakeslack.Request) string {
 	if r.Method == "chat.update" {
 		return r.Method
@@ -62,7 +62,7 @@ func (l *limiter) decide(r fakeslack.Request) fakeslack.Fault {
 	}
 	if until, ok := l.until[name]; ok {
 		if late := now.Sub(until); late < 0 || late >= time.Second {
-			l.t.Errorf("%s was to wait until %v and calls at %v", name, until, now)
+			l.t.Errorf("%s should wait until %v, but calls at %v", name, until, now)
 		}
 		delete(l.until, name)
 	}
@@ -75,9 +75,9 @@ func (l *limiter) decide(r fakeslack.Request) fakeslack.Fault {
 	return fakeslack.Fault{Status: http.StatusTooManyRequests, RetryAfter: wait}
 }
 
-// Two hundred owners with one finding to three hundred: each hears of each finding
-// once, in its channel and within every limit, though Slack asks for patience now
-// and then; and of the end of each in the thread, with the message ticked.
+// Two hundred owners have between one and three hundred findings. Each owner is notified of
+// each finding once, in its channel and within every limit, though Slack limits the rate now
+// and then, and of each resolution in the thread, with the message checked off.
 func TestManyOwnersWithManyFindings(t *testing.T) {
 	owners, most := 200, 300
 	if testing.Short() {
@@ -96,7 +96,7 @@ func TestManyOwnersWithManyFindings(t *testing.T) {
 		for owner, ids := range of {
 			c.opened(owner, in, ids)
 		}
-		clear(c.world)
+		clear(c.violations)
 		began = time.Now()
 		c.all(c.sweep(), owners)
 		ended := time.Since(began)
@@ -110,10 +110,10 @@ func TestManyOwnersWithManyFindings(t *testing.T) {
 			posts, updates = posts+1, updates+len(m.Earlier)
 		}
 		if calls := len(c.slack.Requests()); calls != posts+updates+l.ordered {
-			t.Errorf("%d calls for %d messages, %d updates and %d orders to wait", calls, posts, updates, l.ordered)
+			t.Errorf("%d calls for %d messages, %d updates and %d rate limits", calls, posts, updates, l.ordered)
 		}
 		if l.ordered == 0 || l.others == 0 {
-			t.Errorf("%d orders to wait, and %d calls elsewhere meanwhile", l.ordered, l.others)
+			t.Errorf("%d rate limits, and %d calls to other channels in the meantime", l.ordered, l.others)
 		}
 		t.Logf("%d findings of %d owners: %d messages, %d updates, %d orders to wait, %d writes, largest %+v",
 			len(c.store.held), owners, posts, updates, l.ordered, c.store.count, c.slack.Largest())
@@ -121,7 +121,7 @@ func TestManyOwnersWithManyFindings(t *testing.T) {
 	})
 }
 
-// opened checks what an owner hears of an opening.
+// opened checks the announcement that an owner received.
 func (c *pipeline) opened(owner string, in map[string][]thread, ids []string) {
 	c.t.Helper()
 	top := c.top(in, channelOf(owner))
@@ -134,12 +134,12 @@ func (c *pipeline) opened(owner string, in map[string][]thread, ids []string) {
 		c.t.Errorf("%s: the message names %d findings and %d more, of %d", owner, shown, more, len(ids))
 	}
 	if !strings.Contains(string(top.Blocks), "S0123") {
-		c.t.Errorf("%s: nobody is called", owner)
+		c.t.Errorf("%s: no one is mentioned", owner)
 	}
 	c.each(owner, top.replies, idPattern, ids, func(id string) string { return id })
 }
 
-// mended checks what an owner whose findings are all mended hears of that.
+// resolved checks what an owner received whose findings are all resolved.
 func (c *pipeline) resolved(owner string, in map[string][]thread, ids []string) {
 	c.t.Helper()
 	top := c.top(in, channelOf(owner))
@@ -153,11 +153,11 @@ func (c *pipeline) resolved(owner string, in map[string][]thread, ids []string) 
 	blocks := string(top.Blocks)
 	lines, ticks := len(subjectPattern.FindAllString(blocks, -1)), strings.Count(blocks, `"white_check_mark"`)
 	if len(top.Earlier) != 1 || lines == 0 || lines != ticks || strings.Count(blocks, `"strike":true`) < lines || strings.Contains(blocks, "S0123") {
-		c.t.Errorf("%s: after %d updates %d of %d lines are ticked", owner, len(top.Earlier), ticks, lines)
+		c.t.Errorf("%s: after %d updates %d of %d lines are checked off", owner, len(top.Earlier), ticks, lines)
 	}
 }
 
-// each fails the test unless messages name each finding once, and no other one.
+// each fails the test unless messages name each finding exactly once, and no others.
 func (c *pipeline) each(owner string, messages []fakeslack.Message, pattern *regexp.Regexp, ids []string, by func(id string) string) {
 	c.t.Helper()
 	times := map[string]int{}
@@ -168,17 +168,17 @@ func (c *pipeline) each(owner string, messages []fakeslack.Message, pattern *reg
 	}
 	for _, id := range ids {
 		if times[by(id)] != 1 {
-			c.t.Errorf("%s: %s is told %d times", owner, by(id), times[by(id)])
+			c.t.Errorf("%s: %s was sent %d times", owner, by(id), times[by(id)])
 		}
 		delete(times, by(id))
 	}
 	for name := range times {
-		c.t.Errorf("%s: is told of %s, which is another's", owner, name)
+		c.t.Errorf("%s: was notified of %s, which has another owner", owner, name)
 	}
 }
 
-// watch samples the heap once a second until the test ends, and returns what tells
-// the most that there was.
+// watch samples the heap once a second until the test ends, and returns a function that
+// returns its peak.
 func watch(t *testing.T) (peak func() uint64) {
 	var most atomic.Uint64
 	end, done := make(chan struct{}), make(chan struct{})
@@ -200,8 +200,8 @@ func watch(t *testing.T) (peak func() uint64) {
 	return most.Load
 }
 
-// Slack takes fifty updates a minute of all channels together. Whoever waits for
-// one holds up no owner's message, and every message is ticked in the end.
+// Slack accepts fifty updates a minute across all channels. Waiting for one does not hold up
+// the messages of other owners, and every message is checked off in the end.
 func TestUpdatesHoldUpNobody(t *testing.T) {
 	const owners = 150
 	ws, cfg := teams(owners)
@@ -209,7 +209,7 @@ func TestUpdatesHoldUpNobody(t *testing.T) {
 	link(t, ws, cfg, func(t *testing.T, c *pipeline) {
 		c.populate(owners, 1)
 		c.all(c.sweep(), owners)
-		clear(c.world)
+		clear(c.violations)
 		began, last := time.Now(), time.Time{}
 		c.slack.Faults(func(r fakeslack.Request) fakeslack.Fault {
 			if r.Method != "chat.update" {
@@ -219,7 +219,7 @@ func TestUpdatesHoldUpNobody(t *testing.T) {
 		})
 		c.all(c.sweep(), owners)
 		if d := last.Sub(began); d > 30*time.Second {
-			t.Errorf("the last owner hears of the end %v after the first", d)
+			t.Errorf("the last owner is notified of the resolution %v after the first", d)
 		}
 		in := c.channels()
 		for o := range owners {
@@ -228,12 +228,12 @@ func TestUpdatesHoldUpNobody(t *testing.T) {
 			}
 		}
 		c.settled()
-		t.Logf("everybody has heard after %v, and every message is ticked after %v", last.Sub(began), time.Since(began))
+		t.Logf("all owners are notified after %v, and all messages are checked off after %v", last.Sub(began), time.Since(began))
 	})
 }
 
-// Owners who cannot be reached make the fallback owner's channel a long queue.
-// Those who can be reached do not stand in it.
+// Owners who cannot be reached make a long queue for the fallback owner's channel. Other
+// owners do not wait in it.
 func TestRefusalsHoldUpNobody(t *testing.T) {
 	const owners, reached = 60, 10
 	ws, cfg := teams(owners)
@@ -261,7 +261,7 @@ func TestRefusalsHoldUpNobody(t *testing.T) {
 			c.opened(team(o), in, of[team(o)])
 		}
 		if d := last.Sub(began); d > time.Minute {
-			t.Errorf("the last owner is told %v after the first", d)
+			t.Errorf("the last owner is notified %v after the first", d)
 		}
 		if len(got[audit.DeliveryRefused]) != owners-reached || !strings.Contains(got[audit.DeliveryRefused][0], "not_in_channel: invite the app") {
 			t.Errorf("refused: %d", len(got[audit.DeliveryRefused]))
@@ -280,15 +280,15 @@ func TestRefusalsHoldUpNobody(t *testing.T) {
 		for o := range owners - reached {
 			for _, id := range of[team(o)] {
 				if named[id] != 1 {
-					t.Fatalf("the fallback owner is told %d times of %s", named[id], id)
+					t.Fatalf("the fallback owner is notified %d times of %s", named[id], id)
 				}
 			}
 		}
 	})
 }
 
-// Two thousand findings of one sweep are one message for each owner, whoever has
-// most of them; so is the end of the storm, but for the thread.
+// Two thousand findings of one sweep are one message per owner, and so is the end of the
+// storm, apart from the replies.
 func TestStorm(t *testing.T) {
 	const owners, findings = 20, 2000
 	ws, cfg := teams(owners)
@@ -308,15 +308,15 @@ func TestStorm(t *testing.T) {
 		for owner, n := range of {
 			blocks := string(c.top(in, channelOf(owner)).Blocks)
 			if !strings.Contains(blocks, strconv.Itoa(n)+" new findings at once") || !strings.Contains(blocks, fmt.Sprintf("… and %d more", n-10)) {
-				t.Errorf("%s: of %d findings it is told %s", owner, n, blocks)
+				t.Errorf("%s: the message about %d findings is %s", owner, n, blocks)
 			}
 		}
-		clear(c.world)
+		clear(c.violations)
 		c.all(c.sweep(), owners)
 		in = c.channels()
 		for owner := range of {
 			if top := c.top(in, channelOf(owner)); len(top.Earlier) != 1 || !strings.Contains(string(top.Blocks), "Nothing here needs your action anymore.") {
-				t.Errorf("%s: after %d updates it reads %s", owner, len(top.Earlier), top.Blocks)
+				t.Errorf("%s: after %d updates the message is %s", owner, len(top.Earlier), top.Blocks)
 			}
 		}
 		c.settled()
@@ -324,8 +324,8 @@ func TestStorm(t *testing.T) {
 	})
 }
 
-// Slack is down for three sweeps, however it is: then everything arrives once, and
-// what was mended meanwhile as mended only.
+// Slack is down for three sweeps, in various ways. After that everything arrives once, and
+// what was resolved in the meantime arrives only as resolved.
 func TestOutage(t *testing.T) {
 	always := func(f fakeslack.Fault) func(*pipeline) {
 		return func(c *pipeline) { c.slack.Faults(func(fakeslack.Request) fakeslack.Fault { return f }) }
@@ -339,19 +339,18 @@ func TestOutage(t *testing.T) {
 		{"it fails", always(fakeslack.Fault{Status: http.StatusInternalServerError}), "Internal Server Error"},
 		{"it hangs", always(fakeslack.Fault{Hang: true}), "time"},
 		{"connections break", always(fakeslack.Fault{Cut: true}), "EOF"},
-		{"it asks for more patience than there is", always(fakeslack.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Hour}), "slack accepts nothing for"},
-		{"it asks for patience for ever", always(fakeslack.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Second}), "too many messages"},
+		{"it asks to wait beyond the deadline", always(fakeslack.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Hour}), "slack accepts nothing for"},
+		{"it always asks to wait", always(fakeslack.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Second}), "too many messages"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			const owners = 70 // more than are told at once
+			const owners = 70 // more than recipientsAtOnce
 			ws, cfg := teams(owners)
 			link(t, ws, cfg, func(_ *testing.T, c *pipeline) { c.outage(owners, row.down, row.reason) })
 		})
 	}
 }
 
-// An API server that takes its time to store what was told gets it, and nothing is
-// told twice for want of it.
+// A slow API server has time to record what was sent, so that nothing is sent twice.
 func TestSlowStore(t *testing.T) {
 	const owners = 40
 	ws, cfg := teams(owners)
@@ -370,7 +369,7 @@ func TestSlowStore(t *testing.T) {
 func (c *pipeline) outage(owners int, down func(*pipeline), reason string) {
 	of := c.populate(owners, 12)
 	down(c)
-	told := func(list []string) (all bool) {
+	explained := func(list []string) (all bool) {
 		all = true
 		for _, line := range list {
 			all = all && (strings.Contains(line, reason) || strings.Contains(line, "deadline exceeded"))
@@ -380,11 +379,11 @@ func (c *pipeline) outage(owners int, down func(*pipeline), reason string) {
 	for n := range 3 {
 		began := time.Now()
 		got := c.sweep()
-		if len(got[audit.DeliveryFailed]) != owners || len(got) != 1 || !told(got[audit.DeliveryFailed]) {
+		if len(got[audit.DeliveryFailed]) != owners || len(got) != 1 || !explained(got[audit.DeliveryFailed]) {
 			c.t.Fatalf("sweep %d: %d failed: %.300q", n, len(got[audit.DeliveryFailed]), got)
 		}
 		if d := time.Since(began); d > 5*time.Minute {
-			c.t.Errorf("sweep %d: telling took %v", n, d)
+			c.t.Errorf("sweep %d: the delivery took %v", n, d)
 		}
 		time.Sleep(10 * time.Minute)
 	}
@@ -392,7 +391,7 @@ func (c *pipeline) outage(owners int, down func(*pipeline), reason string) {
 	for owner, ids := range of {
 		for _, id := range ids {
 			if even(owner) {
-				delete(c.world, id)
+				delete(c.violations, id)
 			}
 		}
 	}
@@ -408,7 +407,7 @@ func (c *pipeline) outage(owners int, down func(*pipeline), reason string) {
 		}
 		top := c.top(in, channelOf(owner))
 		if !resolvedPattern.Match(top.Blocks) || !strings.Contains(string(top.Blocks), "before you could be notified") || strings.Contains(string(top.Blocks), "S0123") {
-			c.t.Errorf("%s: the end is told as %s", owner, top.Blocks)
+			c.t.Errorf("%s: the resolution was sent as %s", owner, top.Blocks)
 		}
 		c.each(owner, append(top.replies, top.Message), subjectPattern, ids, func(id string) string { return c.store.held[id].Subject.String() })
 	}

@@ -23,24 +23,23 @@ import (
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
-// pipeline is all that lies between what a sweep judges and what stands in a channel:
-// what becomes of findings, whom the config routes them to, who tells them, and a
-// Slack with its real limits. It lives in a bubble of testing/synctest.
+// pipeline is everything between the evaluation of a sweep and the messages in a channel:
+// reconciliation, routing, delivery, and a Slack with its real limits. It runs in a bubble
+// of testing/synctest.
 type pipeline struct {
-	t         *testing.T
-	store     expiring
-	slack     *fakeslack.Server
-	wire      *wire
-	by        *sender.Bot
-	config    string
-	ownership []audit.NamespaceOwner
-	world     map[string]audit.Finding // by ID
-	maxNew    int
-	mute      map[string]bool // owners who were not to be told for some time
+	t          *testing.T
+	store      expiring
+	slack      *fakeslack.Server
+	wire       *wire
+	by         *sender.Bot
+	config     string
+	ownership  []audit.NamespaceOwner
+	violations map[string]audit.Finding // by ID
+	maxNew     int
+	mute       map[string]bool // owners who were not notified for some time
 }
 
-// expiring is a store whose writes fail once the time for them is over, as those to an
-// API server do.
+// expiring is a store whose writes fail once the context has ended, as with an API server.
 type expiring struct {
 	*fakeStore
 	latency time.Duration // of a write
@@ -54,7 +53,7 @@ func (h expiring) Update(ctx context.Context, s audit.Stored) (audit.Stored, err
 	return h.fakeStore.Update(ctx, s)
 }
 
-// link runs a test in a bubble over a workspace.
+// link runs a test in a bubble with a workspace.
 func link(t *testing.T, c fakeslack.Config, cfg string, test func(*testing.T, *pipeline)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,16 +62,16 @@ func link(t *testing.T, c fakeslack.Config, cfg string, test func(*testing.T, *p
 		w, carrier := newWire(t, slackd)
 		test(t, &pipeline{
 			t: t, store: expiring{fakeStore: &fakeStore{held: map[string]audit.Stored{}}}, slack: slackd, wire: w, config: cfg,
-			by:    sender.NewBot(secret(token), "http://slack/api/", sender.Options{Transport: carrier}),
-			world: map[string]audit.Finding{}, mute: map[string]bool{},
+			by:         sender.NewBot(secret(token), "http://slack/api/", sender.Options{Transport: carrier}),
+			violations: map[string]audit.Finding{}, mute: map[string]bool{},
 		})
 	})
 }
 
-// add makes a finding part of the world.
+// add adds a violation.
 func (c *pipeline) add(r audit.Record) audit.Finding {
 	r.OpenedAt = time.Time{}
-	c.world[r.ID] = r.Finding
+	c.violations[r.ID] = r.Finding
 	return r.Finding
 }
 
@@ -89,8 +88,8 @@ func (c *pipeline) routes() notify.Routes {
 	return r.Routes()
 }
 
-// sweep stores what becomes of the world, tells it, and returns what became of that
-// by result, each as owner and reason.
+// sweep reconciles and delivers, and returns the deliveries by result, each as owner and
+// reason.
 func (c *pipeline) sweep() map[audit.DeliveryResult][]string {
 	c.t.Helper()
 	routes := c.routes()
@@ -104,8 +103,8 @@ func (c *pipeline) sweep() map[audit.DeliveryResult][]string {
 	for _, r := range catalog.All() {
 		ev.Rules = append(ev.Rules, audit.Outcome{Rule: r.Name, Status: audit.RuleRan})
 	}
-	for _, id := range slices.Sorted(maps.Keys(c.world)) {
-		ev.Findings = append(ev.Findings, c.world[id])
+	for _, id := range slices.Sorted(maps.Keys(c.violations)) {
+		ev.Findings = append(ev.Findings, c.violations[id])
 	}
 	r := audit.Reconciler{
 		Now: time.Now(), Keep: 720 * time.Hour, MaxNew: c.maxNew, MaxNotifications: 40,
@@ -133,7 +132,7 @@ func (c *pipeline) sweep() map[audit.DeliveryResult][]string {
 	return out
 }
 
-// all fails the test unless a sweep sent so many digests and nothing else.
+// all fails the test unless a sweep sent that many digests and nothing else.
 func (c *pipeline) all(got map[audit.DeliveryResult][]string, sent int) {
 	c.t.Helper()
 	if len(got[audit.DeliverySent]) != sent || len(got) > 1 {
@@ -144,43 +143,43 @@ func (c *pipeline) all(got map[audit.DeliveryResult][]string, sent int) {
 	}
 }
 
-// settled fails the test if anything is left to be told or taken, if one more sweep
-// makes a call or a write, or if Slack refused anything or nearly would have.
+// settled fails the test if anything is still pending or claimed, if one more sweep makes a
+// call or a write, or if Slack rejected anything or a message was close to a limit.
 func (c *pipeline) settled() {
 	c.t.Helper()
 	for id, s := range c.store.held {
 		for _, m := range s.Notifications {
 			if m.Pending != "" || m.Claim != (audit.Claim{}) {
-				c.t.Fatalf("%s is left with %+v", id, m)
+				c.t.Fatalf("%s still has %+v", id, m)
 			}
 		}
 	}
 	calls, writes := len(c.slack.Requests()), c.store.count
 	c.all(c.sweep(), 0)
 	if len(c.slack.Requests()) != calls || c.store.count != writes {
-		c.t.Errorf("nothing changed, and there are %d calls and %d writes more", len(c.slack.Requests())-calls, c.store.count-writes)
+		c.t.Errorf("nothing changed, but there were %d calls and %d writes", len(c.slack.Requests())-calls, c.store.count-writes)
 	}
 	c.fit()
 }
 
-// fit fails the test if Slack refused anything or nearly would have.
+// fit fails the test if Slack rejected anything, or a message was close to a limit.
 func (c *pipeline) fit() {
 	c.t.Helper()
 	if r := c.slack.Refusals(); len(r) > 0 {
-		c.t.Errorf("%d were refused, the first: %+v", len(r), r[0])
+		c.t.Errorf("%d requests were rejected, the first: %+v", len(r), r[0])
 	}
 	if size := c.slack.Largest(); size.Characters > 9000 || size.Blocks > 40 {
 		c.t.Errorf("the largest message has %+v", size)
 	}
 }
 
-// thread is a message that stands in a channel, with its replies.
+// thread is a message in a channel with its replies.
 type thread struct {
 	fakeslack.Message
 	replies []fakeslack.Message
 }
 
-// channels returns what stands in each channel, in the order of its arrival.
+// channels returns the messages of each channel in the order of arrival.
 func (c *pipeline) channels() map[string][]thread {
 	out := map[string][]thread{}
 	at := map[audit.MessageRef]int{}
@@ -196,8 +195,8 @@ func (c *pipeline) channels() map[string][]thread {
 	return out
 }
 
-// teams is a registry of teams, each with a channel of its own, and the workspace
-// that has them.
+// teams returns a config with teams that have a channel each, and the workspace with the
+// channels.
 func teams(n int) (fakeslack.Config, string) {
 	ws := fakeslack.Config{Channels: map[string]fakeslack.Membership{"C000": fakeslack.Member}}
 	var b strings.Builder
@@ -211,7 +210,7 @@ func teams(n int) (fakeslack.Config, string) {
 
 func team(n int) string { return fmt.Sprintf("team-%03d", n) }
 
-// text returns what messages show, unescaped by JSON alone.
+// text returns the text and blocks of messages, without JSON's escapes.
 func text(messages ...fakeslack.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -220,12 +219,12 @@ func text(messages ...fakeslack.Message) string {
 	return b.String()
 }
 
-// top returns the one message that stands in a channel.
+// top returns the only message in a channel.
 func (c *pipeline) top(all map[string][]thread, channel string) thread {
 	c.t.Helper()
 	in := all[channel]
 	if len(in) != 1 {
-		c.t.Fatalf("%s: %d messages stand there", channel, len(in))
+		c.t.Fatalf("%s: it has %d messages", channel, len(in))
 	}
 	return in[0]
 }
@@ -281,13 +280,12 @@ var (
 	subjectPattern = regexp.MustCompile(`team-\d{3}-\d{3} \(Ingress\)`)
 )
 
-// latency is how long Slack takes for an answer.
+// latency is how long Slack takes to respond.
 const latency = 50 * time.Millisecond
 
-// wire is a network with a Slack at its end. The connections are pipes, so that
-// inside a bubble of testing/synctest time goes on while everybody waits, and does
-// not while anything is on its way: HTTP, its timeouts and the pace of Slack are the
-// real ones, and hours of them take no time.
+// wire is a network that connects to a fake Slack. The connections are pipes, so that in a
+// bubble of testing/synctest time advances only while all goroutines wait: HTTP, its
+// timeouts and the rate limits are real, but hours of them take no time.
 type wire struct {
 	accept chan net.Conn
 	closed chan struct{}
@@ -296,8 +294,7 @@ type wire struct {
 	down bool
 }
 
-// newWire serves a workspace until the test ends, and returns what carries requests
-// to it.
+// newWire serves a workspace until the test ends, and returns a transport to it.
 func newWire(t *testing.T, slackd *fakeslack.Server) (*wire, *http.Transport) {
 	t.Helper()
 	w := &wire{accept: make(chan net.Conn), closed: make(chan struct{})}
@@ -318,7 +315,7 @@ func newWire(t *testing.T, slackd *fakeslack.Server) (*wire, *http.Transport) {
 	return w, carrier
 }
 
-// cut makes the host refuse connections, or take them again.
+// cut makes the host refuse connections, or accept them again.
 func (w *wire) cut(down bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -343,7 +340,7 @@ func (w *wire) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// Accept is of net.Listener, as are the others.
+// Accept implements net.Listener, as do the other methods.
 func (w *wire) Accept() (net.Conn, error) {
 	select {
 	case c := <-w.accept:

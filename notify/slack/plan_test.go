@@ -24,25 +24,25 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-var update = flag.Bool("update", false, "write the golden files and the page of messages")
+var update = flag.Bool("update", false, "write the golden files and MESSAGES.md")
 
-// planned is a message of a plan as its golden file holds it.
+// planned is a message of a plan as in its golden file.
 type planned struct {
-	beneath, update  string
-	opens, broadcast bool
-	minor            bool
-	covers           []string
-	text             string
-	blocks           []slack.Block
+	parent, update    string
+	starts, broadcast bool
+	optional          bool
+	covers            []string
+	text              string
+	blocks            []slack.Block
 }
 
-// write writes what is sent line by line, with a line for each block.
+// write writes a message line by line, with a line for each block.
 func (p planned) write(t *testing.T, b *bytes.Buffer) {
 	t.Helper()
 	for _, line := range []struct {
 		what string
 		said any
-	}{{"beneath", p.beneath}, {"update of", p.update}, {"opens", p.opens}, {"broadcast", p.broadcast}, {"minor", p.minor}} {
+	}{{"reply to", p.parent}, {"update of", p.update}, {"starts thread", p.starts}, {"broadcast", p.broadcast}, {"optional", p.optional}} {
 		if line.said != "" && line.said != false {
 			fmt.Fprintf(b, "%s %v\n", line.what, line.said)
 		}
@@ -71,12 +71,12 @@ func describe(plan []notify.Message) []planned {
 	var out []planned
 	for _, m := range plan {
 		update, broadcast, text, blocks := sender.Parts(m)
-		p := planned{opens: m.StartsThread, minor: m.Optional, broadcast: broadcast, text: text, blocks: blocks, update: update.Message}
+		p := planned{starts: m.StartsThread, optional: m.Optional, broadcast: broadcast, text: text, blocks: blocks, update: update.Message}
 		switch {
 		case m.Parent != notify.NoParent:
-			p.beneath = fmt.Sprintf("message %d of the plan", m.Parent)
+			p.parent = fmt.Sprintf("message %d of the plan", m.Parent)
 		case m.Thread != (audit.MessageRef{}):
-			p.beneath = m.Thread.Message
+			p.parent = m.Thread.Message
 		}
 		for _, c := range m.Covers {
 			covered := c.ID + " " + string(c.Event)
@@ -120,8 +120,8 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// Every item is covered by one message, and what is to be told next is covered by
-// a later one beneath it.
+// Every item is covered by one message, and the event that is pending next by a later reply
+// to it.
 func TestEveryItemIsCoveredOnce(t *testing.T) {
 	for _, s := range append(samples(), large()...) {
 		due := map[string]int{}
@@ -132,7 +132,7 @@ func TestEveryItemIsCoveredOnce(t *testing.T) {
 			for _, c := range m.Covers {
 				key := c.ID + " " + string(c.Event)
 				if due[key] == 0 {
-					t.Errorf("%s: %s is covered and was not due then", s.name, key)
+					t.Errorf("%s: %s is covered, but was not pending", s.name, key)
 				}
 				if due[key]--; c.Next != "" {
 					due[c.ID+" "+string(c.Next)]++
@@ -155,7 +155,7 @@ func TestNothingToTell(t *testing.T) {
 	}
 }
 
-// What was told in another channel is no message to reply to.
+// A message in another channel is not replied to.
 func TestAnotherChannel(t *testing.T) {
 	d := digest(0, items(audit.EventResolved, audit.MessageRef{Channel: "C0999", Message: "1.000001"}, resolved(host("a.example.com", "team-a"), audit.ReasonResolved)))
 	plan := planOf(sample{digest: d})
@@ -164,7 +164,7 @@ func TestAnotherChannel(t *testing.T) {
 	}
 }
 
-// What people read before it is sent names every finding that has room.
+// The text for a preview names every finding that fits.
 func TestText(t *testing.T) {
 	for _, s := range samples() {
 		for n, m := range planOf(s) {
@@ -175,7 +175,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// large are digests that do not fit one message, of findings as long as they get.
+// large returns digests that do not fit one message, with findings of the maximum length.
 func large() []sample {
 	longest := func(i int) audit.Record {
 		r := host(fmt.Sprintf("%d%s", i, strings.Repeat("\u202e", 253)), "team-a")
@@ -212,7 +212,7 @@ func large() []sample {
 	return out
 }
 
-// random makes a digest of anything, for a seed.
+// random returns a random digest for a seed.
 func random(seed uint64) sample {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var lists []audit.Record
@@ -250,7 +250,7 @@ const (
 	hookURI = "/services/T0/B0/hunter2"
 )
 
-// ticker is a clock that goes on only while somebody sleeps.
+// ticker is a clock that advances only in sleep.
 type ticker struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -275,7 +275,7 @@ func (c *ticker) sleep(ctx context.Context, d time.Duration) error {
 
 func (c *ticker) clock() sender.Clock { return sender.Clock{Now: c.Now, Sleep: c.sleep} }
 
-// workspace starts a Slack that goes by the clock.
+// workspace starts a fake Slack with the clock.
 func workspace(t *testing.T, clock *ticker) *fakeslack.Server {
 	t.Helper()
 	return fakeslack.Start(t, fakeslack.Config{
@@ -295,31 +295,31 @@ func newBot(s *fakeslack.Server, clock *ticker) *sender.Bot {
 	return sender.NewBot(secret(token), s.APIURL(), sender.Options{Clock: clock.clock()})
 }
 
-// newWebhook returns a sender by webhook; the address is the path.
+// newWebhook returns a webhook sender; the address is the path.
 func newWebhook(s *fakeslack.Server, clock *ticker) *sender.Webhook {
 	host := strings.TrimPrefix(s.URL(), "http://")
 	return sender.NewWebhook(func(path string) (notify.Secret, error) { return notify.NewSecret([]byte(s.URL() + path)) },
 		[]string{host}, sender.Options{Clock: clock.clock()})
 }
 
-// deliver sends a plan as notify does, and fails the test where that fails.
+// deliver sends a plan as notify does, and fails the test if that fails.
 func deliver(t *testing.T, by notify.Sender, to notify.Recipient, plan []notify.Message) {
 	t.Helper()
 	places := make([]audit.MessageRef, len(plan))
 	for n, m := range plan {
-		beneath := m.Thread
+		thread := m.Thread
 		if m.Parent != notify.NoParent {
-			beneath = places[m.Parent]
+			thread = places[m.Parent]
 		}
 		var err error
-		if places[n], err = by.Send(t.Context(), to, m, beneath); err != nil && !m.Optional {
+		if places[n], err = by.Send(t.Context(), to, m, thread); err != nil && !m.Optional {
 			t.Fatalf("message %d: %v", n, err)
 		}
 	}
 }
 
-// Whatever a digest holds, a strict Slack takes all of its messages, and none is
-// near a limit.
+// Whatever a digest contains, a strict Slack accepts all of its messages, and none is close
+// to a limit.
 func TestStrictSlackTakesEveryMessage(t *testing.T) {
 	list := append(samples(), large()...)
 	for seed := range uint64(60) {
@@ -354,7 +354,7 @@ func TestStrictSlackTakesEveryMessage(t *testing.T) {
 	}
 }
 
-// inThread posts a message, and makes it the one that a digest's parent is.
+// inThread posts a message, and makes it the one that a digest refers to.
 func inThread(t *testing.T, by notify.Sender, slackd *fakeslack.Server, d notify.Digest) notify.Digest {
 	t.Helper()
 	first := by.Plan(digest(1, items(audit.EventOpened, audit.MessageRef{}, host("first.example.com", "team-a"))))[0]
@@ -363,7 +363,7 @@ func inThread(t *testing.T, by notify.Sender, slackd *fakeslack.Server, d notify
 		t.Fatal(err)
 	}
 	if top := slackd.In(channel); top[len(top)-1].TS != place.Message || place.Channel != channel {
-		t.Fatalf("the message is said to be at %v", place)
+		t.Fatalf("the reference of the message is %v", place)
 	}
 	for n := range d.Items {
 		if d.Items[n].Message == parent {
@@ -381,8 +381,8 @@ func inThread(t *testing.T, by notify.Sender, slackd *fakeslack.Server, d notify
 	return d
 }
 
-// said is a digest that says a text wherever one from the cluster or from a
-// receiver may stand, with a finding for each event that owners are told of.
+// said returns a digest in which all text from the cluster and from receivers is a given
+// text, with a finding for each event.
 func said(text string) notify.Digest {
 	var all []notify.Item
 	for _, event := range []audit.Event{audit.EventOpened, audit.EventChanged, audit.EventResolved, audit.EventReminder} {
@@ -401,9 +401,9 @@ func said(text string) notify.Digest {
 	return d
 }
 
-// FuzzMessages holds that whatever names and sentences are, a Slack that is
-// stricter than the real one takes every message that is made of them: none holds
-// a mention, a link or markup that is not ours, and none is over a limit.
+// FuzzMessages checks that a Slack stricter than the real one accepts every message, whatever
+// the names and sentences in it: no message contains a foreign mention, link or markup, and
+// none exceeds a limit.
 func FuzzMessages(f *testing.F) {
 	for _, s := range attacks() {
 		f.Add(s)

@@ -1,4 +1,4 @@
-// Package isolation is the rule default-deny-present: each namespace with
+// Package isolation is the rule default-deny-present: every namespace with
 // workloads denies traffic by default.
 package isolation
 
@@ -14,27 +14,26 @@ import (
 	"github.com/eventuallytrue/audit/rules/workloads"
 )
 
-// Rule returns the rule that traffic is denied by default in each
-// namespace.
+// Rule returns the rule default-deny-present.
 func Rule() *rules.Rule {
 	return &rules.Rule{
 		Name: "default-deny-present",
 		Doc: `every namespace with workloads denies traffic by default
 
-A pod that no policy selects takes traffic from everywhere and may talk to
-everywhere. A namespace is safe in a direction when policies in force select
-every pod that could ever be in it, and none of them admits everything: then a
-workload that nobody thought of is closed until somebody opens it.
+A pod that no policy selects accepts traffic from everywhere and may connect to
+everywhere. A namespace denies a direction by default if valid policies select
+every pod that it could contain, and none of them admits everything. Then a new
+workload is isolated until someone opens it.
 
-Ingress and egress are judged apart. A finding is "missing" where nothing or not
-enough denies, "partial" where only some peers are denied, and "defeated" where
-an allow-all beside the deny opens it again. One that is missing weighs less
-where every workload of today is isolated all the same, and one that is defeated
-where it is open for some workloads or to some peers only.
+Ingress and egress are evaluated separately. The verdict is "missing" if no
+policy, or not enough of them, denies the direction; "partial" if only some peers
+are denied; and "defeated" if an allow-all beside the deny opens it again. A
+missing deny has a lower severity if every current workload is isolated anyway,
+and a defeated one if it is open only for some workloads or to some peers.
 
-A namespace without live workloads is an advisory. So is a pod in the host's
-network, which no policy isolates. A NetworkPolicy is enforced by the network
-plugin; that it exists proves no more than that it was asked for.`,
+A namespace without live workloads is an advisory, and so is a pod in the host
+network, which no policy isolates. Whether the network plugin enforces a policy
+can't be detected from objects.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectNamespace,
 		Needs: slices.Sorted(slices.Values(slices.Concat(snapshot.WorkloadKinds(), snapshot.PolicyKinds(),
@@ -46,7 +45,7 @@ plugin; that it exists proves no more than that it was asked for.`,
 
 func run(in rules.Input) (rules.Result, error) {
 	var res rules.Result
-	for n := range judgeNamespaces(in.View) {
+	for n := range evaluateNamespaces(in.View) {
 		exempt := in.Exempt(n.meta.Name)
 		res.Isolation = append(res.Isolation, n.row(exempt))
 		for _, d := range snapshot.Directions() {
@@ -62,13 +61,13 @@ func run(in rules.Input) (rules.Result, error) {
 		for _, d := range in.Directions {
 			v, ok := n.violation(d, owner, in)
 			switch {
-			case len(n.unmodelled) > 0:
+			case len(n.unsupported) > 0:
 				res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
 			case !ok:
 			case n.workloads == 0:
-				res.Advisories = append(res.Advisories, withoutWorkloads(v))
+				res.Advisories = append(res.Advisories, adviseWithoutWorkloads(v))
 			case n.terminating:
-				res.Advisories = append(res.Advisories, whileTerminating(v))
+				res.Advisories = append(res.Advisories, adviseTerminating(v))
 			default:
 				res.Violations = append(res.Violations, v)
 			}
@@ -77,10 +76,10 @@ func run(in rules.Input) (rules.Result, error) {
 	return res, nil
 }
 
-// judgeNamespaces judges every namespace that there is, or that an object is in,
-// sorted by name, and yields what is known of one after the other: of all of them at
-// once it is more than what was read of them.
-func judgeNamespaces(v *snapshot.View) iter.Seq[*namespaceDenial] {
+// evaluateNamespaces evaluates every namespace that exists or that an object is in,
+// sorted by name. It yields one at a time, since all results together take more
+// memory than the facts.
+func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	workloads := workloads.Live(v)
 	policies := policy.Compile(v)
 	off := unenforced(v)
@@ -88,7 +87,7 @@ func judgeNamespaces(v *snapshot.View) iter.Seq[*namespaceDenial] {
 	for ns := range v.Namespaces() {
 		metas[ns.Name] = &ns.Meta
 	}
-	// Manifests may leave the Namespace to somebody else.
+	// Manifests may not include the Namespace.
 	missing := func(name string) {
 		if metas[name] == nil {
 			metas[name] = &snapshot.Meta{Kind: "Namespace", Name: name}
@@ -104,19 +103,19 @@ func judgeNamespaces(v *snapshot.View) iter.Seq[*namespaceDenial] {
 	for u := range v.Unsupported() {
 		unmodelled[u.Namespace] = append(unmodelled[u.Namespace], string(u.Kind))
 	}
-	return func(yield func(*namespaceDenial) bool) {
+	return func(yield func(*namespaceIsolation) bool) {
 		for _, name := range slices.Sorted(maps.Keys(metas)) {
 			var labels snapshot.Labels
 			terminating := false
 			if ns := v.Namespace(name); ns != nil {
 				labels, terminating = ns.Labels, ns.Terminating
 			}
-			n := judgeNamespace(metas[name], off, policies.For(name, labels), workloads[name])
+			n := evaluateNamespace(metas[name], off, policies.For(name, labels), workloads[name])
 			n.terminating = terminating
-			// Some may be about any namespace.
-			n.unmodelled = slices.Concat(unmodelled[""], unmodelled[name])
-			slices.Sort(n.unmodelled)
-			n.unmodelled = slices.Compact(n.unmodelled)
+			// Some may apply to any namespace.
+			n.unsupported = slices.Concat(unmodelled[""], unmodelled[name])
+			slices.Sort(n.unsupported)
+			n.unsupported = slices.Compact(n.unsupported)
 			if !yield(n) {
 				return
 			}
@@ -124,7 +123,7 @@ func judgeNamespaces(v *snapshot.View) iter.Seq[*namespaceDenial] {
 	}
 }
 
-// unenforced returns what switches the enforcement of policies off, or nil.
+// unenforced returns what disables the enforcement of policies, or nil.
 func unenforced(v *snapshot.View) *snapshot.Enforcement {
 	for e := range v.Enforcements() {
 		return e
@@ -132,22 +131,22 @@ func unenforced(v *snapshot.View) *snapshot.Enforcement {
 	return nil
 }
 
-// advisories returns what is worth a line whatever the verdict.
-func (n *namespaceDenial) advisories(owner rules.Owner) []rules.Advisory {
+// advisories returns the advisories of a namespace whatever its verdict.
+func (n *namespaceIsolation) advisories(owner rules.Owner) []rules.Advisory {
 	var out []rules.Advisory
-	if len(n.unmodelled) > 0 {
+	if len(n.unsupported) > 0 {
 		out = append(out, rules.Advisory{
 			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: n.meta.Name, Detail: "not evaluated"},
 			Owners:  []rules.Owner{owner},
-			Message: "whether traffic is denied by default was not evaluated: there are policies of kinds that are not understood: " +
-				strings.Join(n.unmodelled, ", "),
+			Message: "default-deny was not evaluated: the namespace may be subject to policies of unsupported kinds: " +
+				strings.Join(n.unsupported, ", "),
 		})
 	}
 	if len(n.host) > 0 {
 		a := rules.Advisory{
 			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: n.meta.Name, Detail: "host network"},
 			Owners:  []rules.Owner{owner},
-			Message: rules.Count(len(n.host), "workload") + " in the host's network, which no policy isolates",
+			Message: rules.Count(len(n.host), "workload") + " in the host network, which no policy isolates",
 		}
 		for _, w := range n.host {
 			a.Objects = append(a.Objects, rules.ObjectOf(w.Meta, owner, reasonHostNetwork, ""))
@@ -157,17 +156,16 @@ func (n *namespaceDenial) advisories(owner rules.Owner) []rules.Advisory {
 	return out
 }
 
-func withoutWorkloads(v rules.Violation) rules.Advisory {
+func adviseWithoutWorkloads(v rules.Violation) rules.Advisory {
 	return rules.Advisory{
 		Subject: v.Subject, Owners: v.Owners,
-		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default; the namespace has no live workload yet, " +
-			"but the next one would be open",
+		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default; the namespace has no live workload, but the next one would be open",
 	}
 }
 
-func whileTerminating(v rules.Violation) rules.Advisory {
+func adviseTerminating(v rules.Violation) rules.Advisory {
 	return rules.Advisory{
 		Subject: v.Subject, Owners: v.Owners, Objects: v.Objects,
-		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default for what still runs in a namespace that is being deleted",
+		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default for workloads that still run in a namespace that is being deleted",
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/eventuallytrue/audit/rules/workloads"
 )
 
-// namespaceDenial is everything that default-deny-present knows of one
+// namespaceIsolation is everything that default-deny-present knows about one
 // namespace.
-type namespaceDenial struct {
-	meta        *snapshot.Meta // of the Namespace; made up where manifests hold none
+type namespaceIsolation struct {
+	meta        *snapshot.Meta // of the Namespace; made up if manifests do not include it
 	terminating bool
-	off         *snapshot.Enforcement // what switches all policies off, or nil
-	denials     [2]*denial
+	off         *snapshot.Enforcement // what disables all policies, or nil
+	directions  [2]*directionIsolation
 	exposed     [2][]exposure         // in the order of the workloads
 	workloads   int                   // live ones that a policy can isolate
-	host        []*workloads.Workload // those in the host's network
-	unmodelled  []string              // kinds of policies that were not judged
+	host        []*workloads.Workload // those in the host network
+	unsupported []string              // kinds of policies that were not evaluated
 }
 
 // exposure is a workload that is open in one direction.
@@ -29,10 +29,10 @@ type exposure struct {
 	reason   string
 }
 
-// judgeNamespace judges one namespace by the rulings on its policies, what switches
-// them off, if anything does, and its live workloads.
-func judgeNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, rulings [2]*policy.Set, workloads []*workloads.Workload) *namespaceDenial {
-	n := &namespaceDenial{meta: meta, off: off}
+// evaluateNamespace evaluates one namespace by its policies in each direction, what
+// disables them, if anything does, and its live workloads.
+func evaluateNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, rulings [2]*policy.Set, workloads []*workloads.Workload) *namespaceIsolation {
+	n := &namespaceIsolation{meta: meta, off: off}
 	for _, w := range workloads {
 		if w.HostNetwork {
 			n.host = append(n.host, w)
@@ -41,10 +41,10 @@ func judgeNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, rulings [2]*
 		}
 	}
 	for _, d := range snapshot.Directions() {
-		n.denials[d] = newDenial(rulings[d])
-		n.denials[d].enforce(off == nil)
+		n.directions[d] = newDirection(rulings[d])
+		n.directions[d].enforce(off == nil)
 		for _, w := range workloads {
-			if reason := n.denials[d].workloadReason(w); reason != "" {
+			if reason := n.directions[d].workloadReason(w); reason != "" {
 				n.exposed[d] = append(n.exposed[d], exposure{w, reason})
 			}
 		}
@@ -54,7 +54,7 @@ func judgeNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, rulings [2]*
 
 // workloadReason returns why a workload is open: the worst that is true of any
 // of its pods.
-func (n *denial) workloadReason(w *workloads.Workload) string {
+func (n *directionIsolation) workloadReason(w *workloads.Workload) string {
 	if w.HostNetwork {
 		return reasonHostNetwork
 	}
@@ -75,22 +75,22 @@ func rank(reason string) int {
 	}, reason)
 }
 
-// defeat is one scope in which allow rules open a direction again.
-type defeat struct {
+// opening is one scope in which allow rules open a direction again.
+type opening struct {
 	scope policy.Scope
-	// workloads are those open at least so far; partial is true where some are
-	// not, and no rule for every pod would open the next one.
+	// workloads counts those open at least this far; partial is true if others are
+	// not and the next pod would not be either.
 	workloads int
 	partial   bool
 }
 
-// defeats returns how allow rules open a direction of a namespace again, the
-// widest scope first: all pods may be open to the world and some to everybody.
-func (n *namespaceDenial) defeats(d snapshot.Direction) []defeat {
-	var out []defeat
+// openings returns how allow rules open a direction of a namespace again, the
+// widest scope first: all pods may be open to the internet, and some to everyone.
+func (n *namespaceIsolation) openings(d snapshot.Direction) []opening {
+	var out []opening
 	open, everyPod := 0, false
 	for _, s := range policy.Scopes() {
-		met := n.denials[d].open == s
+		met := n.directions[d].open == s
 		everyPod = everyPod || met
 		for _, e := range n.exposed[d] {
 			if n.opened(d, e.reason) == s {
@@ -99,19 +99,18 @@ func (n *namespaceDenial) defeats(d snapshot.Direction) []defeat {
 			}
 		}
 		if met {
-			out = append(out, defeat{scope: s, workloads: open, partial: !everyPod && open < n.workloads})
+			out = append(out, opening{scope: s, workloads: open, partial: !everyPod && open < n.workloads})
 		}
 	}
 	return out
 }
 
-// opened returns how far a workload is open in spite of a deny. Where every pod is
-// denied and it is open all the same without a rule that says so, what denies is
-// passed by.
-func (n *namespaceDenial) opened(d snapshot.Direction, reason string) policy.Scope {
+// opened returns how far a workload is open despite a deny. If every pod is denied
+// and it is open without a rule that opens it, the deny is never reached.
+func (n *namespaceIsolation) opened(d snapshot.Direction, reason string) policy.Scope {
 	s := policy.ScopeOf(reason)
 	switch {
-	case s != "" || n.denials[d].word() != rules.Present:
+	case s != "" || n.directions[d].state() != rules.Present:
 		return s
 	case reason == policy.ReasonWorldNotDenied:
 		return policy.ScopeWorld
@@ -122,22 +121,22 @@ func (n *namespaceDenial) opened(d snapshot.Direction, reason string) policy.Sco
 }
 
 // row returns the namespace's row of the report.
-func (n *namespaceDenial) row(exempt bool) rules.Isolation {
+func (n *namespaceIsolation) row(exempt bool) rules.Isolation {
 	row := rules.Isolation{
 		Namespace: n.meta.Name,
 		Workloads: n.workloads,
-		Ingress:   n.denials[snapshot.DirectionIngress].word(),
-		Egress:    n.denials[snapshot.DirectionEgress].word(),
+		Ingress:   n.directions[snapshot.DirectionIngress].state(),
+		Egress:    n.directions[snapshot.DirectionEgress].state(),
 		Exempt:    exempt,
 		Exposed:   n.exposedRows(),
 
-		NotEvaluated: n.unmodelled,
+		NotEvaluated: n.unsupported,
 	}
 	var widest policy.Scope
 	var whole [2]bool
 	some := false
 	for _, d := range snapshot.Directions() {
-		for _, f := range n.defeats(d) {
+		for _, f := range n.openings(d) {
 			widest = policy.Wider(widest, f.scope)
 			whole[d] = whole[d] || !f.partial
 			some = true
@@ -159,9 +158,9 @@ func (n *namespaceDenial) row(exempt bool) rules.Isolation {
 	return row
 }
 
-// exposedRows returns the exposed workloads sorted by kind, name and direction;
-// one that is open in both directions for one reason stands once.
-func (n *namespaceDenial) exposedRows() []rules.Exposed {
+// exposedRows returns the exposed workloads by kind, name and direction. One that is
+// open in both directions for the same reason is listed once.
+func (n *namespaceIsolation) exposedRows() []rules.Exposed {
 	var out []rules.Exposed
 	outward := map[*workloads.Workload]string{}
 	for _, e := range n.exposed[snapshot.DirectionEgress] {
@@ -187,4 +186,68 @@ func (n *namespaceDenial) exposedRows() []rules.Exposed {
 		return strings.Compare(a.Kind+"\x00"+a.Name+"\x00"+a.Direction, b.Kind+"\x00"+b.Name+"\x00"+b.Direction)
 	})
 	return out
+}
+
+// The reasons for which a workload is open whatever its policies say, besides those
+// of package policy.
+const (
+	reasonNotEnforced = "not-enforced" // the network plugin is configured to enforce nothing
+	reasonHostNetwork = "host-network"
+)
+
+// directionIsolation is what policies do in one namespace and direction.
+type directionIsolation struct {
+	set       *policy.Set
+	open      policy.Scope      // how far the policies that select every pod open it again
+	allowAlls []policy.AllowAll // policies that open the pods they select here
+	named     map[*snapshot.Policy]bool
+	off       bool // policies are not enforced
+}
+
+// newDirection returns what a set of policies, which namespaces may share, does.
+func newDirection(r *policy.Set) *directionIsolation {
+	open, openers := r.EveryPod()
+	n := &directionIsolation{set: r, open: open, named: map[*snapshot.Policy]bool{}}
+	n.addAllowAlls(openers)
+	return n
+}
+
+// enforce says whether policies are enforced. If not, existing policies still count
+// as present, and all of them are defeated.
+func (n *directionIsolation) enforce(enforced bool) {
+	if n.off = !enforced; n.off {
+		n.open = policy.ScopeAll
+	}
+}
+
+// reason returns why pods with the given labels are open, empty if they are
+// isolated.
+func (n *directionIsolation) reason(labels snapshot.Labels) string {
+	if n.off {
+		return reasonNotEnforced
+	}
+	reason, openers := n.set.Pod(labels)
+	n.addAllowAlls(openers)
+	return reason
+}
+
+func (n *directionIsolation) addAllowAlls(openers []policy.AllowAll) {
+	for _, o := range openers {
+		if !n.named[o.Policy] {
+			n.named[o.Policy] = true
+			n.allowAlls = append(n.allowAlls, o)
+		}
+	}
+}
+
+// state returns how far the direction is denied. It is partial if only the pods of
+// the cluster are denied.
+func (n *directionIsolation) state() rules.IsolationState {
+	switch pods, internet := n.set.Denies(); {
+	case pods && internet:
+		return rules.Present
+	case pods:
+		return rules.Partial
+	}
+	return rules.Missing
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// ports is a set of port numbers of one protocol: sorted inclusive ranges that
-// do not touch. Sets share them, so none is ever changed.
+// ports is a set of port numbers of one protocol: sorted inclusive ranges that are
+// not adjacent. Sets are shared and never modified.
 type ports []portSpan
 
 type portSpan struct{ first, last int32 }
@@ -18,14 +18,14 @@ func allPorts() ports { return ports{{1, snapshot.LastPort}} }
 // all reports whether the set holds every port.
 func (p ports) all() bool { return len(p) == 1 && p[0].first <= 1 && p[0].last >= snapshot.LastPort }
 
-// few reports whether so little of all ports is in the set that it may be passed
-// over: no more than the same share of all addresses.
+// few reports whether the set is so small that it can be ignored: no more than the
+// share of addresses that can be.
 func (p ports) few() bool {
 	n := 0
 	for _, s := range p {
 		n += int(s.last-s.first) + 1
 	}
-	return float64(n) <= (1-worldShare)*snapshot.LastPort
+	return float64(n) <= (1-internetShare)*snapshot.LastPort
 }
 
 // plus returns the union.
@@ -85,7 +85,7 @@ func (p ports) and(q ports) ports {
 	return p.minus(p.minus(q))
 }
 
-// portsOf returns the ports of a rule that are of one protocol.
+// portsOf returns the ports of a rule in one protocol.
 func portsOf(p snapshot.Ports, protocol snapshot.Protocol) ports {
 	if p.All {
 		return allPorts()
