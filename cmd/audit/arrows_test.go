@@ -82,7 +82,7 @@ var pure = map[string][]string{
 	"rules/replication":      {},
 	"rules/catalog":          {},
 	"audit":                  {"golang.org/x/sync/errgroup"},
-	"audit/config":           {"gopkg.in/yaml.v3"},
+	"audit/config":           {"gopkg.in/yaml.v3", "k8s.io/apimachinery/pkg/util/validation"},
 }
 
 // onlyTests are packages that only tests may import, with the commands that may import
