@@ -179,7 +179,7 @@ func (s *stage) newLease(t *testing.T, clean bool) *lease.Lease {
 
 // turns is the Lease as a lock.
 type leaseLock struct {
-	lease      *kube.Lease
+	lease      *lease.Lease
 	swept      func() // called between reading and publishing
 	unreleased *bool
 }
