@@ -66,9 +66,9 @@ fmt: ## format the code
 	$(GO) run $(GOFUMPT) -w .
 
 .PHONY: generate
-generate: ## write the parts of the README, the definitions and the licences that come from the code
+generate: ## write the generated parts of the docs, the definitions and the licences that come from the code
 	$(GO) generate ./audit/api/...
-	$(GO) test ./cmd/audit -run '^TestREADME' -update
+	$(GO) test ./cmd/audit -run '^TestDocs' -update
 	$(GO) generate ./charts
 	cd image && $(GO) run ./licenses
 
