@@ -1,7 +1,7 @@
-# One static binary, and the licences of what it is made of. Builds with docker, podman and buildah;
-# image/ makes the same without them.
+# A static binary and its third-party licenses. docker, podman and buildah build it;
+# e2e/image builds the same image without them.
 FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26 AS build
-# A line each: there are builders that look at the first of a line alone.
+# One per line: some builders only read the first name on a line.
 ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=devel
@@ -11,13 +11,14 @@ RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
     go build -trimpath -buildvcs=false -ldflags "-s -w -X main.stamp=$VERSION" -o /audit ./cmd/audit
+RUN go run -C e2e/image ./licenses -out /THIRD_PARTY_LICENSES.md
 
 FROM scratch
 ARG VERSION=devel
 LABEL org.opencontainers.image.title=audit \
       org.opencontainers.image.source=https://github.com/eventuallytrue/audit \
       org.opencontainers.image.version=$VERSION
-COPY THIRD_PARTY_LICENSES.md /THIRD_PARTY_LICENSES.md
+COPY --from=build /THIRD_PARTY_LICENSES.md /THIRD_PARTY_LICENSES.md
 COPY --from=build /audit /audit
 USER 65532:65532
 ENTRYPOINT ["/audit"]

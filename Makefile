@@ -1,5 +1,5 @@
-# make help lists the targets. Everything here needs Go, make and a POSIX shell
-# and nothing else; what tests need beyond that, they build.
+# Run make help for a list of the targets. All of them need only Go, make and a
+# POSIX shell; the tools that tests need are built from source.
 
 GO      ?= go
 BIN     ?= bin
@@ -24,106 +24,110 @@ build: ## build the command into bin/
 tools: ## build etcd, kube-apiserver, kubectl and helm into a cache outside the tree
 	@testdata/cluster/build.sh cluster helm
 
-# The race detector needs cgo, so a C compiler; without one the tests run
-# without it and say so.
+# The race detector needs cgo and thus a C compiler. Without one the tests run
+# without the race detector and print a line about it.
 RACE = $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race,)
 
 .PHONY: test
-test: tools ## run every test, those against a real API server too
+test: tools ## run all tests, including those that need an API server
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
 	CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) -timeout 30m ./...
-	$(GO) test -C image ./...
+	$(GO) test -C e2e/image ./...
 
 .PHONY: test-unit
-test-unit: ## run the tests that need no API server
+test-unit: ## run the tests that don't need an API server
 	$(GO) test -short ./...
-	$(GO) test -C image -short ./...
+	$(GO) test -C e2e/image -short ./...
 
 .PHONY: lint
-lint: ## vet, staticcheck and formatting
+lint: ## check the code with vet, staticcheck and gofumpt
 	$(GO) vet ./...
-	$(GO) vet -C image ./...
+	$(GO) vet -C e2e/image ./...
 	$(GO) run $(STATICCHECK) ./...
-	cd image && $(GO) run $(STATICCHECK) ./...
+	cd e2e/image && $(GO) run $(STATICCHECK) ./...
 	@unformatted="$$($(GO) run $(GOFUMPT) -l .)"; \
-	 if [ -n "$$unformatted" ]; then echo "make fmt would change:"; echo "$$unformatted"; exit 1; fi
+	 if [ -n "$$unformatted" ]; then echo "not formatted (run make fmt):"; echo "$$unformatted"; exit 1; fi
 
-# How long each fuzz target looks for trouble.
+# How long to run each fuzz target.
 FUZZTIME ?= 10s
 
 .PHONY: fuzz
-fuzz: ## let each fuzz target look for trouble for FUZZTIME
+fuzz: ## run each fuzz target for FUZZTIME
 	@GO="$(GO)" FUZZTIME=$(FUZZTIME) testdata/fuzz.sh
 
 .PHONY: verify
-verify: ## check modules against their checksums, and for known vulnerabilities
+verify: ## check modules against their checksums and for known vulnerabilities
 	$(GO) mod verify
-	$(GO) -C image mod verify
-	@GO="$(GO)" GOVULNCHECK=$(GOVULNCHECK) testdata/vulnerabilities.sh . image
+	$(GO) -C e2e/image mod verify
+	@GO="$(GO)" GOVULNCHECK=$(GOVULNCHECK) testdata/vulnerabilities.sh . e2e/image
 
 .PHONY: fmt
 fmt: ## format the code
 	$(GO) run $(GOFUMPT) -w .
 
 .PHONY: generate
-generate: ## write the generated parts of the docs, the definitions and the licences that come from the code
+generate: ## regenerate the CRDs and the generated parts of the documents and the chart
 	$(GO) generate ./audit/api/...
 	$(GO) test ./cmd/audit -run '^TestDocs' -update
 	$(GO) generate ./charts
-	cd image && $(GO) run ./licenses
 
 .PHONY: demo
-demo: tools ## sweep the sample estate in a real control plane, mend a fault, sweep again
+demo: tools ## sweep the sample estate on a real API server, fix a fault, and sweep again
 	@$(GO) build -o $(BIN)/audit ./cmd/audit
 	@$(GO) run ./e2e/kubetest/withcluster -- testdata/demo.sh $(BIN)/audit
 
 .PHONY: drill
-drill: tools ## let two publishers fight on a real API server, and print what it costs
+drill: tools ## run two publishers against each other on a real API server and print the costs
 	$(GO) test ./e2e/drill -run '^TestDrill$$' -v -count=1
 
-# LARGE=1 measures an estate of ten times the size, too; ARGS are flags of the
-# benchmark, such as its sizes.
+# LARGE=1 also measures an estate of ten times the size. ARGS are flags of the
+# benchmark, such as the sizes of the estate.
 .PHONY: bench
-bench: tools build ## measure a sweep on a real API server, and write what it costs into BENCH.md
+bench: tools build ## measure a sweep on a real API server and write docs/benchmark.md
 	@$(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./e2e/bench/...
-	$(BIN)/bench -page BENCH.md $(if $(LARGE),-large) $(ARGS)
+	$(BIN)/bench -page docs/benchmark.md $(if $(LARGE),-large) $(ARGS)
 
-# How many runs with faults, each by the seed that is its number.
+# The number of runs with faults. Each run is seeded by its number.
 FAULT_SEEDS ?= 1000
 
 .PHONY: faults
-faults: tools ## publish through an API server and a Slack that misbehave by chance, and count what comes of it
+faults: tools ## publish with random faults of the API server and Slack, and check the results
 	AUDIT_FAULT_SEEDS=$(FAULT_SEEDS) $(GO) test ./e2e/faults -run '^TestLawsHoldThroughFaults$$' -v -count=1 -timeout 3h
 
-# What the image is called, for which machines it is made, and when it says that
-# it was made: with the commit, so that two builds of one are the same.
+# The name, the platforms and the creation time of the image. The creation time is
+# that of the commit, so that two builds of a commit are identical.
 IMAGE     ?= ghcr.io/eventuallytrue/audit
 PLATFORMS ?= linux/amd64 linux/arm64
 EPOCH     ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
 .PHONY: image
 image: ## build the container images with docker, podman or buildah
-	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) image/build.sh $(PLATFORMS)
+	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) e2e/image/build.sh $(PLATFORMS)
 
 .PHONY: image-archive
-image-archive: ## make the same images without a builder, as archives that docker and ctr load
+image-archive: ## build the same images without a builder, as archives for docker load and ctr import
 	@mkdir -p $(BIN)
-	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) image/archive.sh $(abspath $(BIN)) $(PLATFORMS)
+	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) e2e/image/archive.sh $(abspath $(BIN)) $(PLATFORMS)
 
 .PHONY: image-twice
-image-twice: ## make the archives twice, from nothing and in different folders, and compare them
-	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) image/twice.sh $(PLATFORMS)
+image-twice: ## build the archives twice, in different folders and without a cache, and compare them
+	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) e2e/image/twice.sh $(PLATFORMS)
 
-# What kind of machine this is.
+.PHONY: licenses
+licenses: ## write the third-party licenses of the binary to bin/
+	@mkdir -p $(BIN)
+	$(GO) run -C e2e/image ./licenses -out $(abspath $(BIN))/THIRD_PARTY_LICENSES.md
+
+# The architecture of this machine.
 ARCH = $(shell $(GO) env GOARCH)
 
 .PHONY: e2e
-e2e: ## install the image by the chart on a whole node and sweep there; takes root, Linux and minutes
+e2e: ## install the image with the chart on a whole node and sweep there; needs root and Linux, takes minutes
 	@testdata/cluster/build.sh cluster node helm >/dev/null
 	@$(MAKE) --no-print-directory image-archive PLATFORMS=linux/$(ARCH)
 	AUDIT_NODE=1 AUDIT_E2E_IMAGE=$(abspath $(BIN))/audit-linux-$(ARCH).tar \
 		$(GO) test -p 1 -count=1 -v -timeout 15m ./e2e/node ./e2e
 
 .PHONY: clean
-clean: ## remove what build made in the tree
+clean: ## remove the build output from the tree
 	rm -rf $(BIN)

@@ -10,7 +10,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/e2e/bench/estate"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -51,7 +51,7 @@ func TestEstateHasTheFindingsThatItsSizeSays(t *testing.T) {
 	c := config.Default()
 	size := estate.Size{Namespaces: 100, Ingresses: 230, Contested: 30, Deployments: 200, Pods: 50, Policies: 90}
 	found := map[string]int{}
-	for _, f := range audit.Evaluate(freeze(estateFacts(size, &c)), rules.All(), &c, now).Findings {
+	for _, f := range audit.Evaluate(freeze(estateFacts(size, &c)), catalog.All(), &c, now, nil).Findings {
 		found[f.Rule]++
 	}
 	// One for each direction of traffic.
@@ -86,7 +86,7 @@ func BenchmarkJudge(b *testing.B) {
 			snap := freeze(estateFacts(size, &c))
 			b.ReportAllocs()
 			for b.Loop() {
-				audit.Evaluate(snap, rules.All(), &c, now)
+				audit.Evaluate(snap, catalog.All(), &c, now, nil)
 			}
 			b.ReportMetric(float64(size.Objects()), "objects/op")
 		})
@@ -107,7 +107,7 @@ func BenchmarkReconcile(b *testing.B) {
 func steadyState(findings int) (audit.Evaluation, []audit.Record) {
 	c := config.Default()
 	size := estate.Size{Namespaces: 1000, Ingresses: 4 * findings, Contested: findings}
-	ev := audit.Evaluate(freeze(estateFacts(size, &c)), rules.All(), &c, now)
+	ev := audit.Evaluate(freeze(estateFacts(size, &c)), catalog.All(), &c, now, nil)
 	var stored []audit.Record
 	for _, t := range (audit.Reconciler{Now: now, Hold: atOnce, MaxNew: 1 << 20}).Reconcile(nil, &ev) {
 		stored = append(stored, t.Record)
@@ -133,7 +133,7 @@ func TestAllocationsOfJudging(t *testing.T) {
 		run  func()
 	}{
 		{"facts are frozen", size.Objects(), 0.1, func() { freeze(facts) }},
-		{"an estate is judged", size.Objects(), 13, func() { audit.Evaluate(snap, rules.All(), &c, now) }},
+		{"an estate is judged", size.Objects(), 13, func() { audit.Evaluate(snap, catalog.All(), &c, now, nil) }},
 		{"findings are held against what is stored", len(stored), 2, func() { r.Reconcile(stored, &ev) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -10,68 +10,58 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Rereader reads parts of a cluster once more.
-type Rereader interface {
-	// Reread hands over the facts of the given parts as they are now, each read
-	// in the version that it was read in at first. It returns
-	// the parts that it read completely; of the others it hands over nothing, and
-	// says why they could not be read. An error means that the sweep was ended
-	// from outside.
-	Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []Unread, error)
-}
-
-// manyNamespaces is from how many namespaces on a kind is read again as a whole:
-// one list is then cheaper than many.
+// manyNamespaces is the number of namespaces above which a kind is read again as a
+// whole, because one list is then cheaper than many.
 const manyNamespaces = 20
 
-// Confirmation is what a second look at the cluster said.
-type Confirmation struct {
-	// Evaluation is the first one, with what was looked at again as it was
-	// judged the second time. What could not be looked at again is unjudged.
+// confirmation is the outcome of evaluating again.
+type confirmation struct {
+	// Evaluation is the first one, with the findings in question as they were
+	// evaluated the second time. What could not be read again is withheld.
 	Evaluation Evaluation
-	// Dropped are the IDs that were about to be opened or resolved, and did not
-	// survive.
+	// Dropped are the IDs that were about to be opened or resolved and were not
+	// confirmed.
 	Dropped []string
-	// Problems are what stood in the way of looking again, sorted. What rests on it
-	// is left as it was stored, and what is new of it is not known.
+	// Problems are what prevented confirmations, sorted. Stored findings that depend
+	// on them stay as they are; new ones are not opened.
 	Problems []Problem
 }
 
-// confirm judges again whatever is about to be opened or resolved, on a fresh
-// read of the objects that it rests on. Kinds are read at different moments, so
-// what one list does not hold another may have held a moment ago.
-func (s *swept) confirm(ctx context.Context, src Rereader, about []Transition) (Confirmation, error) {
+// confirm evaluates what is about to be opened or resolved again, on a fresh read of
+// the objects that it depends on. Kinds are read at different moments, so an object
+// missing from one list may have been in another a moment ago.
+func (s *swept) confirm(ctx context.Context, src Rereader, about []Transition) (confirmation, error) {
 	wanted := s.parts(about)
 	if len(wanted) == 0 {
-		return Confirmation{Evaluation: s.evaluation}, nil
+		return confirmation{Evaluation: s.evaluation}, nil
 	}
 	var fresh snapshot.Builder
 	read, unread, err := src.Reread(ctx, wanted, s.snap.Version, &fresh)
 	if err != nil {
-		return Confirmation{}, err
+		return confirmation{}, err
 	}
-	again := s.judge(s.snap.Patched(read, &fresh))
+	again := s.evaluate(s.snap.Patched(read, &fresh))
 	got := map[snapshot.Part]bool{}
 	for _, p := range read {
 		got[p] = true
 	}
-	j := newJudged(&again)
+	index := indexEvaluation(&again)
 	c := s.merge(about, again, func(t Transition) bool {
-		return !j.silent(t.Record.Rule, t.Record.ID) &&
+		return !index.unknown(t.Record.Rule, t.Record.ID) &&
 			!slices.ContainsFunc(s.partsOf(t), func(p snapshot.Part) bool { return !got[p] && !got[snapshot.Part{Kind: p.Kind}] })
 	})
-	c.Problems = s.inTheWay(about, unread, &again)
+	c.Problems = s.confirmationProblems(about, unread, &again)
 	return c, nil
 }
 
-// merge takes of the second evaluation what it says of the findings in question,
-// and all else from the first.
-func (s *swept) merge(about []Transition, again Evaluation, looked func(Transition) bool) Confirmation {
+// merge takes the findings in question from the second evaluation, and all others
+// from the first.
+func (s *swept) merge(about []Transition, again Evaluation, complete func(Transition) bool) confirmation {
 	second := map[string]Finding{}
 	for _, f := range again.Findings {
 		second[f.ID] = f
 	}
-	c := Confirmation{Evaluation: s.evaluation}
+	c := confirmation{Evaluation: s.evaluation}
 	in := map[string]bool{}
 	for _, t := range about {
 		in[t.Record.ID] = true
@@ -82,18 +72,18 @@ func (s *swept) merge(about []Transition, again Evaluation, looked func(Transiti
 		f, there := second[t.Record.ID]
 		opens := !t.Delete && (t.Record.State == StateOpen || t.Record.State == StatePending)
 		switch {
-		case !looked(t):
-			// Nothing is known for certain, so nothing happens to it now.
+		case !complete(t):
+			// Nothing is known for certain, so it stays as it is.
 			c.Evaluation.Withheld = append(c.Evaluation.Withheld, t.Record.ID)
 			c.Dropped = append(c.Dropped, t.Record.ID)
 		case there:
 			c.Evaluation.Findings = append(c.Evaluation.Findings, f)
 		case t.Why == ReasonChanged, !t.New && (t.Why == ReasonPending || t.Why == ReasonOpened):
-			// To end what is stored takes two looks that agree: this one was at where
-			// it was, and somebody else may take part by now.
+			// Two evaluations must agree to end a stored finding: this one read the
+			// objects that were part of it, and others may be part of it by now.
 			c.Evaluation.Withheld = append(c.Evaluation.Withheld, t.Record.ID)
 		}
-		if looked(t) && there != opens {
+		if complete(t) && there != opens {
 			c.Dropped = append(c.Dropped, t.Record.ID)
 		}
 	}
@@ -102,8 +92,8 @@ func (s *swept) merge(about []Transition, again Evaluation, looked func(Transiti
 	return c
 }
 
-// parts are the parts of the cluster that some findings rest on. Where they are
-// in many namespaces, a kind is taken as a whole.
+// parts returns the parts of the cluster that some findings depend on. Kinds needed
+// in many namespaces are taken as a whole.
 func (s *swept) parts(about []Transition) []snapshot.Part {
 	namespaces := map[snapshot.Kind]map[string]bool{}
 	for _, t := range about {
@@ -130,8 +120,9 @@ func (s *swept) parts(about []Transition) []snapshot.Part {
 	return out
 }
 
-// partsOf are the parts that one finding rests on: the kinds of its objects in
-// their namespaces; of a finding on a Namespace, all that its rule needs there.
+// partsOf returns the parts that one finding depends on: the kinds of its objects in
+// their namespaces; for a finding on a Namespace, everything that its rule needs
+// there.
 func (s *swept) partsOf(t Transition) []snapshot.Part {
 	rule := s.rule(t.Record.Rule)
 	if rule == nil {
@@ -140,7 +131,7 @@ func (s *swept) partsOf(t Transition) []snapshot.Part {
 	parts := map[snapshot.Part]bool{}
 	add := func(kind snapshot.Kind, namespace string) {
 		switch {
-		// The one ConfigMap that matters is the network plugin's.
+		// The only ConfigMap read is the network plugin's.
 		case s.snap.Status(kind) != snapshot.Listed, kind == snapshot.CiliumConfigs, kind == snapshot.HostSources:
 		case snapshot.ClusterWide(kind) && kind != snapshot.Namespaces:
 			parts[snapshot.Part{Kind: kind}] = true
@@ -164,5 +155,32 @@ func (s *swept) partsOf(t Transition) []snapshot.Part {
 	for p := range parts {
 		out = append(out, p)
 	}
+	return out
+}
+
+// confirmationProblems returns what prevented confirmations: parts that could not be
+// read, and what the rules could evaluate the first time but not the second.
+func (s *swept) confirmationProblems(about []Transition, unread []UnreadPart, again *Evaluation) []Problem {
+	var out []Problem
+	for _, u := range unread {
+		out = append(out, u.problem())
+	}
+	first := indexEvaluation(&s.evaluation)
+	for _, o := range again.Rules {
+		if o.Status != RuleRan && first.outcome[o.Rule] == RuleRan {
+			out = append(out, Problem{Where: "confirm with " + o.Rule, Reason: o.Reason})
+		}
+	}
+	second := indexEvaluation(again)
+	for _, t := range about {
+		if id := t.Record.ID; second.notEvaluated[id] && !first.notEvaluated[id] {
+			out = append(out, Problem{
+				Where: "confirm " + t.Record.Subject.String(), Reason: t.Record.Rule + " can no longer evaluate it",
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.Where, b.Where), strings.Compare(a.Reason, b.Reason))
+	})
 	return out
 }

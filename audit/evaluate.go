@@ -2,8 +2,11 @@ package audit
 
 import (
 	"cmp"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/eventuallytrue/audit/audit/config"
@@ -11,8 +14,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Evaluation is what the rules say of a snapshot. Its lists are sorted as those
-// of Result.
+// Evaluation is what the rules found in a snapshot. Its lists are sorted as those of
+// Result.
 type Evaluation struct {
 	Rules      []Outcome
 	Findings   []Finding
@@ -20,18 +23,37 @@ type Evaluation struct {
 	Isolation  []rules.Isolation
 	Ownership  []NamespaceOwner
 	Exceptions []ExceptionUse
-	// Excepted are the findings that exceptions hide.
+	// Excepted are the findings hidden by exceptions.
 	Excepted []Finding
-	// Unjudged are subjects that a rule which ran could not judge, and Waived
+	// NotEvaluated are subjects that a rule ran but could not evaluate, Exempted
 	// those that the config leaves out.
 	NotEvaluated, Exempted []RuleSubject
 
-	// Unread are objects of which a rule that ran cannot tell what they are part of.
+	// Unread are objects for which a rule that ran cannot determine which subjects
+	// they are part of.
 	Unread []RuleObject
 
-	// Withheld are the IDs of findings that a second look could not judge.
+	// Withheld are the IDs of findings that could not be confirmed.
 	Withheld []string
 }
+
+// Outcome says whether a rule ran.
+type Outcome struct {
+	Rule   string
+	Status OutcomeStatus
+	Reason string // why it did not run
+}
+
+// OutcomeStatus is the status of a rule. Only if it ran does the absence of a
+// finding mean anything.
+type OutcomeStatus string
+
+// The outcomes of a rule.
+const (
+	RuleRan     OutcomeStatus = "ran"
+	RuleSkipped OutcomeStatus = "skipped" // a kind it needs was not read completely
+	RuleFailed  OutcomeStatus = "failed"  // it erred or panicked
+)
 
 // RuleSubject is a subject of a rule.
 type RuleSubject struct {
@@ -45,22 +67,49 @@ type RuleObject struct {
 	Object snapshot.Ref
 }
 
-// Evaluate lets each rule judge the snapshot. A rule whose kinds were not all
-// read is skipped, and one that errs or panics has failed: neither says
-// anything of its subjects. The time is that of the sweep.
-func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now time.Time) Evaluation {
-	return EvaluateAfter(&Previous{}, snap, set, c, now)
+// Previous is what an earlier sweep of the same cluster saw: when its findings were
+// first seen, and the isolation of each namespace. The zero value knows nothing.
+type Previous struct {
+	At        time.Time
+	FirstSeen map[string]time.Time       // by the ID of a finding
+	Isolation map[string]rules.Isolation // by namespace
 }
 
-// EvaluateAfter is Evaluate with what an earlier sweep tells.
-func EvaluateAfter(p *Previous, snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now time.Time) Evaluation {
-	e := &evaluator{previous: p, config: c, now: now, owners: newOwners(c, snap), uses: make([]ExceptionUse, len(c.Exceptions))}
+// firstSeen returns when a finding was first seen.
+func (p *Previous) firstSeen(id string, now time.Time) time.Time {
+	if seen, ok := p.FirstSeen[id]; ok && seen.Before(now) {
+		return seen
+	}
+	return now
+}
+
+// before returns what the earlier sweep saw in a namespace and a direction.
+func (p *Previous) before(namespace string, d snapshot.Direction) rules.Previous {
+	row, ok := p.Isolation[namespace]
+	if !ok || len(row.NotEvaluated) > 0 {
+		return rules.Previous{}
+	}
+	if d == snapshot.DirectionEgress {
+		return rules.Previous{State: row.Egress, At: p.At}
+	}
+	return rules.Previous{State: row.Ingress, At: p.At}
+}
+
+// Evaluate runs each rule on the snapshot. A rule is skipped if one of its kinds was
+// not read completely, and has failed if it returns an error or panics: neither says
+// anything about its subjects. now is the start of the sweep, previous what an
+// earlier sweep saw, or nil.
+func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now time.Time, previous *Previous) Evaluation {
+	e := &evaluator{previous: cmp.Or(previous, &Previous{}), config: c, now: now, owners: newOwners(c, snap)}
+	uses := newExceptionUses(c, now)
+	ran := map[string]bool{}
 	var ev Evaluation
-	for i, j := range e.runAll(set, snap) {
-		rule, result := set[i], j.result
-		ev.Rules = append(ev.Rules, j.outcome)
+	for i, r := range e.runAll(set, snap) {
+		rule, result := set[i], r.result
+		ev.Rules = append(ev.Rules, r.outcome)
+		ran[rule.Name] = r.outcome.Status == RuleRan
 		for _, v := range result.Violations {
-			if f := e.finding(rule, v); e.excepted(f) {
+			if f := e.finding(rule, v); uses.hide(f) {
 				ev.Excepted = append(ev.Excepted, f)
 			} else {
 				ev.Findings = append(ev.Findings, f)
@@ -82,8 +131,9 @@ func EvaluateAfter(p *Previous, snap *snapshot.Snapshot, set []*rules.Rule, c *c
 		}
 		ev.Isolation = append(ev.Isolation, result.Isolation...)
 	}
-	ev.Exceptions = e.exceptions(ev.Rules)
-	ev.Advisories = append(ev.Advisories, exceptionAdvisories(ev.Exceptions)...)
+	uses.markUnused(ran)
+	ev.Exceptions = uses
+	ev.Advisories = append(ev.Advisories, uses.advisories()...)
 	ev.Ownership = e.owners.all()
 	ev.Advisories = append(ev.Advisories, channelAdvisories(ev.Ownership, c)...)
 	ev.sort()
@@ -95,7 +145,77 @@ type evaluator struct {
 	config   *config.Config
 	now      time.Time
 	owners   *owners
-	uses     []ExceptionUse
+}
+
+// runAll runs the rules concurrently and returns their results in the order of the
+// rules.
+func (e *evaluator) runAll(set []*rules.Rule, snap *snapshot.Snapshot) []ruleResult {
+	all := make([]ruleResult, len(set))
+	var wait sync.WaitGroup
+	for i, rule := range set {
+		wait.Go(func() { all[i].outcome, all[i].result = e.run(rule, snap) })
+	}
+	wait.Wait()
+	return all
+}
+
+// ruleResult is the result of one rule.
+type ruleResult struct {
+	outcome Outcome
+	result  rules.Result
+}
+
+// run runs one rule, unless a kind that it needs is not known.
+func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outcome, result rules.Result) {
+	outcome = Outcome{Rule: rule.Name, Status: RuleRan}
+	var unread []string
+	for _, kind := range rule.Needs {
+		for _, read := range snap.Unknown(kind) {
+			unread = append(unread, fmt.Sprintf("%s %s", read.Kind, read.Status))
+		}
+	}
+	if len(unread) > 0 {
+		outcome.Status, outcome.Reason = RuleSkipped, strings.Join(unread, ", ")
+		return outcome, rules.Result{}
+	}
+	// A rule that panics must not stop the others, and must not look as if it had
+	// found nothing.
+	defer func() {
+		if p := recover(); p != nil {
+			outcome.Status, outcome.Reason = RuleFailed, fmt.Sprintf("panic: %v at %s", p, panicSite(debug.Stack()))
+			result = rules.Result{}
+		}
+	}()
+	settings := e.config.Settings(rule)
+	result, err := rule.Run(rules.Input{
+		View:       snap.View(slices.Concat(rule.Needs, rule.Uses)...),
+		Owner:      e.owners.of,
+		Directions: settings.Directions,
+		Exempt:     settings.Exempt,
+		Previous:   e.previous.before,
+	})
+	if err != nil {
+		outcome.Status, outcome.Reason = RuleFailed, err.Error()
+		return outcome, rules.Result{}
+	}
+	return outcome, result
+}
+
+// panicSite returns the innermost line of this program in a stack trace, which a bug
+// report needs first.
+func panicSite(stack []byte) string {
+	lines := strings.Split(string(stack), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "panic(") {
+			for _, l := range lines[i+2:] {
+				if site := strings.TrimSpace(l); strings.Contains(site, ".go:") && strings.Contains(site, "/rules/") {
+					site, _, _ = strings.Cut(site, " ")
+					return site[strings.LastIndex(site, "/rules/")+1:]
+				}
+			}
+		}
+	}
+	return "an unknown location"
 }
 
 func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
@@ -118,11 +238,11 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 	}
 }
 
-// names returns who is told, sorted.
+// names returns the names of those who are notified, sorted.
 func (e *evaluator) names(owners []rules.Owner) []string {
 	out := []string{}
 	for _, o := range owners {
-		out = append(out, e.owners.told(o))
+		out = append(out, e.owners.notified(o))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -137,4 +257,65 @@ func (ev *Evaluation) sort() {
 		return cmp.Or(strings.Compare(a.Rule, b.Rule), a.Subject.Compare(b.Subject), strings.Compare(a.Message, b.Message))
 	})
 	slices.SortFunc(ev.Isolation, func(a, b rules.Isolation) int { return strings.Compare(a.Namespace, b.Namespace) })
+}
+
+// evaluated is an Evaluation indexed by finding.
+type evaluated struct {
+	outcome      map[string]OutcomeStatus // by rule; a rule that is not in it no longer exists
+	findings     map[string]Finding       // by ID
+	excepted     map[string]bool          // by ID
+	notEvaluated map[string]bool          // by ID
+	exempted     map[string]bool          // by ID
+	unread       map[RuleObject]bool
+}
+
+func indexEvaluation(ev *Evaluation) *evaluated {
+	x := &evaluated{
+		outcome: map[string]OutcomeStatus{}, findings: map[string]Finding{},
+		excepted: map[string]bool{}, notEvaluated: map[string]bool{}, exempted: map[string]bool{},
+		unread: map[RuleObject]bool{},
+	}
+	for _, o := range ev.Rules {
+		x.outcome[o.Rule] = o.Status
+	}
+	for _, f := range ev.Findings {
+		x.findings[f.ID] = f
+	}
+	for _, f := range ev.Excepted {
+		x.excepted[f.ID] = true
+	}
+	for _, s := range ev.NotEvaluated {
+		x.notEvaluated[rules.ID(s.Rule, s.Subject)] = true
+	}
+	for _, id := range ev.Withheld {
+		x.notEvaluated[id] = true
+	}
+	for _, o := range ev.Unread {
+		x.unread[o] = true
+	}
+	for _, s := range ev.Exempted {
+		x.exempted[rules.ID(s.Rule, s.Subject)] = true
+	}
+	return x
+}
+
+// unknown reports whether nothing is known about a finding: its rule did not run, or
+// could not evaluate the subject. It goes by the ID, since a store may have
+// shortened the subject.
+func (x *evaluated) unknown(rule, id string) bool {
+	status, asked := x.outcome[rule]
+	return asked && status != RuleRan || x.notEvaluated[id]
+}
+
+// retired reports whether a finding is no longer asked for: its rule was removed, or
+// the config exempts the subject.
+func (x *evaluated) retired(rule, id string) bool {
+	_, asked := x.outcome[rule]
+	return !asked || x.exempted[id]
+}
+
+// mayPersist reports whether a finding may still exist although it was not found:
+// its rule cannot determine what one of its objects is part of now.
+func (x *evaluated) mayPersist(rec Record) bool {
+	return slices.ContainsFunc(rec.Objects, func(o rules.Object) bool { return x.unread[RuleObject{rec.Rule, o.Ref}] })
 }

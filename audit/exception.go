@@ -2,12 +2,13 @@ package audit
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// ExceptionUse is what became of one exception of the config in one sweep.
+// ExceptionUse is how one exception of the config was used in one sweep.
 type ExceptionUse struct {
 	Exception config.Exception
 	Expired   bool // it hid nothing, whatever it matches
@@ -15,49 +16,48 @@ type ExceptionUse struct {
 	Hidden    int  // findings that it hid
 }
 
-// excepted reports whether an exception in force hides the finding, and counts
-// it.
-func (e *evaluator) excepted(f Finding) bool {
+// exceptionUses are the uses of the exceptions of a config, in its order.
+type exceptionUses []ExceptionUse
+
+func newExceptionUses(c *config.Config, now time.Time) exceptionUses {
+	uses := make(exceptionUses, len(c.Exceptions))
+	for i, x := range c.Exceptions {
+		uses[i] = ExceptionUse{Exception: x, Expired: x.Expires.Passed(now)}
+	}
+	return uses
+}
+
+// hide reports whether an exception in force hides the finding, and counts it. Each
+// that matches counts, so that of two that overlap neither is reported as unused.
+func (uses exceptionUses) hide(f Finding) bool {
 	hidden := false
-	for i := range e.config.Exceptions {
-		x := &e.config.Exceptions[i]
-		if x.Expires.Passed(e.now) || !x.Matches(f.Rule, f.Subject) {
-			continue
+	for i := range uses {
+		if u := &uses[i]; !u.Expired && u.Exception.Matches(f.Rule, f.Subject) {
+			u.Hidden++
+			hidden = true
 		}
-		// Each that matches is used, so that none of two that overlap is called
-		// unused.
-		e.uses[i].Hidden++
-		hidden = true
 	}
 	return hidden
 }
 
-// exceptions returns what became of each exception, in the order of the config.
-// That one hid nothing says something only if its rule ran.
-func (e *evaluator) exceptions(outcomes []Outcome) []ExceptionUse {
-	ran := map[string]bool{}
-	for _, o := range outcomes {
-		ran[o.Rule] = o.Status == RuleRan
-	}
-	for i := range e.uses {
-		u := &e.uses[i]
-		u.Exception = e.config.Exceptions[i]
-		u.Expired = u.Exception.Expires.Passed(e.now)
+// markUnused marks the exceptions in force that hid nothing. That means something
+// only if the rule ran.
+func (uses exceptionUses) markUnused(ran map[string]bool) {
+	for i := range uses {
+		u := &uses[i]
 		u.Unused = !u.Expired && u.Hidden == 0 && ran[u.Exception.Rule]
 	}
-	return e.uses
 }
 
-// exceptionAdvisories names the exceptions that have expired and those that hid
-// nothing.
-func exceptionAdvisories(uses []ExceptionUse) []Advisory {
+// advisories reports the exceptions that have expired and those that hid nothing.
+func (uses exceptionUses) advisories() []Advisory {
 	var out []Advisory
 	for _, u := range uses {
 		x := u.Exception
 		var why string
 		switch {
 		case u.Expired:
-			why = "has expired and hides nothing any more: renew or remove it"
+			why = "has expired and no longer hides anything: renew or remove it"
 		case u.Unused:
 			why = "hides nothing: remove it"
 		default:

@@ -26,7 +26,7 @@ type exceptionCase struct {
 
 func TestException(t *testing.T) {
 	const (
-		expired = `the exception (because, until 2027-01-14) has expired and hides nothing any more: renew or remove it`
+		expired = `the exception (because, until 2027-01-14) has expired and no longer hides anything: renew or remove it`
 		unused  = `the exception (because, until 2027-03-31) hides nothing: remove it`
 	)
 	for _, c := range []exceptionCase{
@@ -95,7 +95,7 @@ func (c exceptionCase) run(t *testing.T) {
 	if c.skipped {
 		reads = append(reads, snapshot.Read{Kind: snapshot.Namespaces, Status: snapshot.Forbidden})
 	}
-	ev := audit.Evaluate(freeze(snapshot.Facts{}, reads...), set, parse(t, text, set...), now)
+	ev := audit.Evaluate(freeze(snapshot.Facts{}, reads...), set, parse(t, text, set...), now, nil)
 
 	var found, told []string
 	for _, f := range ev.Findings {
@@ -127,7 +127,7 @@ func (c exceptionCase) run(t *testing.T) {
 func TestExceptionHidesNothingOfAnotherRule(t *testing.T) {
 	set := []*rules.Rule{violates("owner-known", "legacy"), violates("default-deny-present", "legacy")}
 	text := "exceptions: [{rule: owner-known, subject: {namespace: legacy}, reason: because, expires: 2027-03-31}]"
-	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, text, set...), now)
+	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, text, set...), now, nil)
 	if len(ev.Findings) != 1 || ev.Findings[0].Rule != "default-deny-present" {
 		t.Errorf("got %+v, want the finding of the other rule", ev.Findings)
 	}
@@ -136,7 +136,7 @@ func TestExceptionHidesNothingOfAnotherRule(t *testing.T) {
 func TestExceptionAdvisoryPointsIntoTheConfig(t *testing.T) {
 	set := []*rules.Rule{violates("owner-known")}
 	text := "exceptions: [{rule: owner-known, subject: {namespace: gone}, reason: because, expires: 2027-03-31}]"
-	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, text, set...), now)
+	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, text, set...), now, nil)
 	want := []audit.Advisory{{
 		Rule:    "config",
 		Subject: rules.Subject{Kind: "Exception", Name: "owner-known", Detail: "exceptions[0]"},

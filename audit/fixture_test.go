@@ -9,6 +9,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -30,7 +31,7 @@ func parse(t *testing.T, text string, set ...*rules.Rule) *config.Config {
 // tell of otherwise.
 func freeze(facts snapshot.Facts, reads ...snapshot.Read) *snapshot.Snapshot {
 	var b snapshot.Builder
-	for _, kind := range audit.Needs(rules.All()) {
+	for _, kind := range audit.Needs(catalog.All()) {
 		b.Add(snapshot.Facts{}, snapshot.Read{Kind: kind, Version: "v1", Status: snapshot.Listed})
 	}
 	b.Add(facts, reads...)

@@ -118,12 +118,12 @@ func (w *world) Read(_ context.Context, kinds []snapshot.Kind, b *snapshot.Build
 	return audit.Reading{}, nil
 }
 
-func (w *world) Reread(_ context.Context, parts []snapshot.Part, _ func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []audit.Unread, error) {
+func (w *world) Reread(_ context.Context, parts []snapshot.Part, _ func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []audit.UnreadPart, error) {
 	w.reread = append(w.reread, parts...)
 	if w.unreadable {
-		var unread []audit.Unread
+		var unread []audit.UnreadPart
 		for _, p := range parts {
-			unread = append(unread, audit.Unread{Part: p, Reason: "HTTP 503: busy"})
+			unread = append(unread, audit.UnreadPart{Part: p, Reason: "HTTP 503: busy"})
 		}
 		return nil, unread, nil
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// sharedLabel marks a Namespace whose objects have owners of their own. Only
-// who may edit the Namespace can set it, which tenants may not.
+// sharedLabel marks a Namespace whose objects have their own owners. Only someone
+// who can edit the Namespace can set it, which tenants cannot.
 const sharedLabel = "eventuallytrue.dev/shared"
 
-// owners says who owns an object, in the order of the registry, the owner key
-// on the Namespace, the owner key on the object. It remembers what the first
-// two say of each namespace, and may be asked by several rules at once.
+// owners decides who owns an object: the registry first, then the owner key on the
+// Namespace, then the owner key on the object. It caches the first two for each
+// namespace. It is safe for concurrent use by several rules.
 type owners struct {
 	config *config.Config
 	snap   *snapshot.Snapshot
@@ -24,7 +24,7 @@ type owners struct {
 	byName map[string]namespaceOwner
 }
 
-// namespaceOwner is who owns a namespace, before any object is looked at.
+// namespaceOwner is the owner of a namespace, before any object in it is considered.
 type namespaceOwner struct {
 	owner    rules.Owner
 	registry bool
@@ -55,15 +55,15 @@ func (o *owners) of(m *snapshot.Meta) rules.Owner {
 	case ns.shared:
 		return ns.owner
 	}
-	// Whoever may edit an object can sign it with any name. Were it believed, a
+	// Anyone who can edit an object can give it any owner. If that were trusted, a
 	// tenant could hide a stolen host behind the name of its victim.
 	owner := ns.owner
 	owner.Contradicts = own
 	return owner
 }
 
-// clusterWide returns the owner of an object that is in no namespace: whoever it
-// names itself, since only the platform can write such objects.
+// clusterWide returns the owner of a cluster-scoped object: the one it names itself,
+// since only the platform can write such objects.
 func clusterWide(m *snapshot.Meta) rules.Owner {
 	if m.Owner.Value == "" {
 		return rules.Owner{}
@@ -71,8 +71,8 @@ func clusterWide(m *snapshot.Meta) rules.Owner {
 	return rules.Owner{Name: m.Owner.Value, Source: sourceOf(m.Owner, "the "+m.Kind)}
 }
 
-// namespace returns who owns a namespace. It need not be in the snapshot: the
-// registry goes by its name.
+// namespace returns the owner of a namespace. The namespace need not be in the
+// snapshot, because the registry matches by name.
 func (o *owners) namespace(name string) namespaceOwner {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,11 +103,11 @@ func (o *owners) decide(name string) namespaceOwner {
 	return n
 }
 
-// told returns who is told of what an owner has. What nobody is known to own goes
-// to the fallback owner; without one, and where its Namespace names a channel that
-// may be used, the namespace stands for its owner, or the cluster for that of an
-// object in none.
-func (o *owners) told(owner rules.Owner) string {
+// notified returns who is notified of the findings of an owner. Findings without a
+// known owner go to the fallback owner. If there is no fallback, or the Namespace
+// names a channel that is allowed, the namespace itself takes the place of an owner;
+// for an object outside any namespace, the cluster does.
+func (o *owners) notified(owner rules.Owner) string {
 	switch {
 	case owner.Known():
 		return owner.Name
@@ -119,7 +119,7 @@ func (o *owners) told(owner rules.Owner) string {
 	return "namespace " + owner.Namespace
 }
 
-// reachable reports whether a Namespace names a channel that may be used.
+// reachable reports whether a Namespace names a channel that is allowed.
 func (o *owners) reachable(namespace string) bool {
 	if namespace == "" {
 		return false
@@ -130,9 +130,131 @@ func (o *owners) reachable(namespace string) bool {
 }
 
 func sourceOf(key snapshot.OwnerKey, where string) string {
-	sort := "label"
+	from := "label"
 	if key.Annotation {
-		sort = "annotation"
+		from = "annotation"
 	}
-	return fmt.Sprintf("%s %s of %s", sort, key.Key, where)
+	return fmt.Sprintf("%s %s of %s", from, key.Key, where)
+}
+
+// NamespaceOwner is the owner of a namespace, before any object in it is considered.
+type NamespaceOwner struct {
+	Namespace string
+	// Owner is who is notified of findings there, as in Finding.Owners: the owner,
+	// the fallback owner in its place, or the namespace itself.
+	Owner string
+	// By is what decided: the registry entry or the owner key of the Namespace, as
+	// in rules.Owner.Source, or ByFallback or ByNone.
+	By string
+	// Registry is true if a team in the config claims the namespace, Shared if the
+	// keys of its objects take precedence over the key of the Namespace.
+	Registry, Shared bool
+	// Channel is the channel that the Namespace names in the annotation of
+	// slack.channelFrom, without #. Unless it is Allowed it is arbitrary text, and
+	// nothing may be sent there.
+	Channel string
+	Allowed bool
+}
+
+// What decides if neither the registry nor the Namespace names an owner.
+const (
+	ByFallback = "fallback"
+	ByNone     = "none"
+)
+
+// Ownership returns the owner of each namespace of a snapshot, sorted by namespace.
+// If a Namespace could not be read, only its name counts.
+func Ownership(snap *snapshot.Snapshot, c *config.Config) []NamespaceOwner {
+	return newOwners(c, snap).all()
+}
+
+// all returns the owner of each namespace of the snapshot, sorted by namespace.
+func (o *owners) all() []NamespaceOwner {
+	var out []NamespaceOwner
+	for _, name := range o.snap.NamespaceNames() {
+		n := o.namespace(name)
+		row := NamespaceOwner{
+			Namespace: name, Owner: o.notified(n.owner), By: n.owner.Source, Registry: n.registry, Shared: n.shared,
+		}
+		switch {
+		case n.owner.Known():
+		case row.Owner == o.config.Owners.Fallback:
+			row.By = ByFallback
+		default:
+			row.By = ByNone
+		}
+		if n.channel != "" {
+			row.Channel, row.Allowed = o.config.Slack.ChannelFrom.Channel(n.channel)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// channelAdvisories reports the Namespaces whose channel is not allowed.
+func channelAdvisories(owners []NamespaceOwner, c *config.Config) []Advisory {
+	var out []Advisory
+	for _, o := range owners {
+		if o.Channel == "" || o.Allowed {
+			continue
+		}
+		out = append(out, Advisory{
+			Rule:    "config",
+			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: o.Namespace},
+			Owners:  []string{o.Owner},
+			Message: fmt.Sprintf("annotation %s of the Namespace names channel %s, which slack.channelFrom does not allow: no messages are sent there",
+				c.Slack.ChannelFrom.NamespaceAnnotation, o.Channel),
+		})
+	}
+	return out
+}
+
+// Destination is where an owner is notified. The zero value is nowhere.
+type Destination struct {
+	// Channel is the ID or name of a channel, or WebhookFile is the path of the file
+	// with the URL of an incoming webhook.
+	Channel     string
+	WebhookFile string
+	// From is where in the config or the cluster it comes from.
+	From DestinationSource
+}
+
+// DestinationSource is where a destination comes from.
+type DestinationSource string
+
+// The sources of a destination.
+const (
+	FromRegistry   DestinationSource = "registry"   // the owner's own entry
+	FromAnnotation DestinationSource = "annotation" // of the Namespace
+	FromFallback   DestinationSource = "fallback"   // the entry of the fallback owner
+	FromNone       DestinationSource = "none"
+)
+
+// DestinationOf returns where the owner of a namespace is notified in Slack. The
+// registry comes first, so that someone who can annotate a Namespace cannot redirect
+// a team's messages; then the Namespace, then the fallback owner.
+func DestinationOf(n NamespaceOwner, c *config.Config) Destination {
+	if team := c.Owners.Team(n.Owner); n.By != ByFallback && team != nil && team.Slack.HasDestination() {
+		return Destination{string(team.Slack.Channel), team.Slack.WebhookFile, FromRegistry}
+	}
+	if n.Allowed {
+		return Destination{Channel: n.Channel, From: FromAnnotation}
+	}
+	if team := c.Owners.Team(c.Owners.Fallback); team != nil && team.Slack.HasDestination() {
+		return Destination{string(team.Slack.Channel), team.Slack.WebhookFile, FromFallback}
+	}
+	return Destination{From: FromNone}
+}
+
+// ChannelNamespaces returns, by owner, the namespace whose annotation names the
+// owner's channel. If several do, the first by name counts for all of the owner's
+// namespaces.
+func ChannelNamespaces(ownership []NamespaceOwner) map[string]NamespaceOwner {
+	byOwner := map[string]NamespaceOwner{}
+	for _, n := range ownership {
+		if _, known := byOwner[n.Owner]; !known && n.Allowed && n.By != ByFallback {
+			byOwner[n.Owner] = n
+		}
+	}
+	return byOwner
 }

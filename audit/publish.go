@@ -1,107 +1,203 @@
 package audit
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // Publisher keeps the findings of sweeps in a store.
 type Publisher struct {
 	Store  Store
 	Source Rereader
-	// Reconciliation says how findings live; its Now is that of the sweep.
+	// Reconciler holds the settings by which findings open and resolve. Its Now is
+	// set to that of the sweep.
 	Reconciler Reconciler
-	// Fit returns what the store can hold of a finding. What is judged is held
-	// against what is stored in that form, or every sweep would find a change.
-	// By default a finding is stored as it is.
+	// Fit returns what the store can hold of a finding. Evaluated findings are
+	// compared with stored ones in that form; otherwise every sweep would find a
+	// change. By default a finding is stored as it is.
 	Fit func(Finding) Finding
 	// Parallel is how many findings are written at once; 8 by default.
 	Parallel int
-	// Teller returns what tells owners after a sweep. Without it nobody is told.
+	// Notifier returns what notifies owners after a sweep. Without it no one is
+	// notified.
 	Notifier func(*Result) Notifier
-	// DryRun stores nothing: the teller is given what would be stored.
+	// DryRun stores nothing: the notifier gets what would be stored.
 	DryRun bool
 }
 
-// Teller tells owners of findings.
+// Notifier notifies owners of findings.
 type Notifier interface {
-	// Senders returns the names of those that tell an owner of the findings of a
-	// rule, sorted; none of one who is not to be told.
+	// Senders returns the names of the senders that notify an owner of the findings
+	// of a rule, sorted; none for an owner who is not to be notified.
 	Senders(rule, owner string) []string
-	// Deliver tells owners what is due of the findings, which are all that are
-	// stored, by ID, and returns what became of it, by sender, owner and result.
+	// Deliver sends owners the pending events of the findings, which are all that
+	// are stored, sorted by ID. It returns the outcomes by sender, owner and result.
 	Deliver(ctx context.Context, stored []Stored) []Delivery
 }
 
-// Published is what became of the findings of one sweep.
+// Published is the outcome of publishing one sweep.
 type Published struct {
 	Transitions []Transition // by ID
-	Dropped     []string     // that did not survive a second look, by ID
-	Newer       []string     // that a newer program wrote, left alone
-	Failed      []string     // that could not be written, with the reason
+	Dropped     []string     // not confirmed, by ID
+	Newer       []string     // written by a newer program, and left alone
+	Failed      []string     // could not be written, with the reason
 	// Deliveries are the messages to owners, by sender, owner and result.
 	Deliveries []Delivery
 }
 
-// publish brings what is stored in line with what was swept. It is to be called
-// by one publisher at a time; where two are at it all the same, each finding is
-// still created once and no write is lost, since a conflict is decided again.
-func (p *Publisher) publish(turn turn, s *swept, res *Result) (*Published, error) {
-	ctx, stored, newer := turn.held, turn.stored, turn.newer
+// SweepAndPublish sweeps, confirms what is about to be opened or resolved, writes
+// the changes to the store and notifies owners. The result holds the confirmed
+// findings in their stored state; what prevented a confirmation is a problem.
+// Reading takes by far the longest and needs no lock: the lock is acquired, and what
+// is stored is loaded, while the rules are evaluated.
+func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time,
+	p *Publisher, lock Lock,
+) (*Result, *Published, error) {
+	locked := make(chan lease, 1)
+	thenLock := thenSource{src, func() {
+		go func() { locked <- acquire(ctx, lock, p.Store) }()
+	}}
+	res, s, err := sweep(ctx, thenLock, set, c, clock, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	// A phase that fails has a duration too.
+	defer func() { res.Phases = s.watch.phases }()
+	l := <-locked
+	defer l.release()
+	s.watch.end(PhaseWait)
+	if l.err != nil {
+		return res, nil, fmt.Errorf("publish: %w", l.err)
+	}
+	published, err := p.publish(l, s, res)
+	if err != nil {
+		return res, published, fmt.Errorf("publish: %w", err)
+	}
+	res.Findings, res.Deliveries = published.findings(), published.Deliveries
+	res.Finished = clock()
+	return res, published, nil
+}
+
+// thenSource is a source that calls then once it was read.
+type thenSource struct {
+	Source
+	then func()
+}
+
+func (s thenSource) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (Reading, error) {
+	reading, err := s.Source.Read(ctx, kinds, b)
+	if err == nil {
+		s.then()
+	}
+	return reading, err
+}
+
+// findings returns those that are pending or open after publishing, sorted as in a
+// Result.
+func (p *Published) findings() []Finding {
+	ev := Evaluation{}
+	for _, t := range p.Transitions {
+		if !t.Delete && t.Record.State != StateResolved {
+			ev.Findings = append(ev.Findings, t.Record.Finding)
+		}
+	}
+	ev.sort()
+	return ev.Findings
+}
+
+// publish reconciles what is stored with a sweep: it confirms what is about to
+// change, writes, and notifies owners. One publisher at a time should call it. If
+// two do, each finding is still created once and no write is lost, because a write
+// that conflicts is decided again.
+func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) {
+	ctx := l.held
 	r := p.Reconciler
 	r.Now = res.Started
-	var teller Notifier
+	var notifier Notifier
 	if p.Notifier != nil {
-		teller = p.Notifier(res)
-		r.Senders = teller.Senders
+		notifier = p.Notifier(res)
+		r.Senders = notifier.Senders
 	}
-	records := make([]Record, len(stored))
-	versions := make(map[string]Stored, len(stored))
-	for i, st := range stored {
+	records := make([]Record, len(l.stored))
+	versions := make(map[string]Stored, len(l.stored))
+	for i, st := range l.stored {
 		records[i], versions[st.ID] = st.Record, st
 	}
-	p.fit(&s.evaluation)
-	final, ev := r.Reconcile(records, &s.evaluation), &s.evaluation
-	out := &Published{Newer: newer}
-	if about := turning(final); len(about) > 0 {
-		confirmed, err := s.confirm(ctx, p.Source, about)
+	ev := &s.evaluation
+	p.fit(ev)
+	transitions := r.Reconcile(records, ev)
+	out := &Published{Newer: l.newer}
+	if doubtful := needConfirmation(transitions); len(doubtful) > 0 {
+		confirmed, err := s.confirm(ctx, p.Source, doubtful)
 		if err != nil {
 			s.watch.end(PhaseConfirm)
 			return nil, fmt.Errorf("confirm findings: %w", err)
 		}
-		// What could not be looked at again is as unknown as what could not be read.
+		// What could not be read again is as unknown as what could not be read.
 		res.Problems = slices.Concat(res.Problems, confirmed.Problems)
 		out.Dropped = confirmed.Dropped
 		ev = &confirmed.Evaluation
 		p.fit(ev)
-		final = r.Reconcile(records, ev)
+		transitions = r.Reconcile(records, ev)
 	}
 	s.watch.end(PhaseConfirm)
-	// What a newer program wrote looks as if it were not stored.
-	final = slices.DeleteFunc(final, func(t Transition) bool { return slices.Contains(newer, t.Record.ID) })
-	for i := range final {
-		if t := &final[i]; versions[t.Record.ID].Stale && !t.Delete {
+	// Findings that a newer program wrote look as if they were not stored.
+	transitions = slices.DeleteFunc(transitions, func(t Transition) bool { return slices.Contains(l.newer, t.Record.ID) })
+	for i := range transitions {
+		if t := &transitions[i]; versions[t.Record.ID].Stale && !t.Delete {
 			t.Write = true
 		}
 	}
-	out.Transitions = final
+	out.Transitions = transitions
 	if p.DryRun {
-		pretend(final, versions)
+		applyToVersions(transitions, versions)
 	} else {
-		out.Failed = p.write(ctx, r, final, versions, ev)
+		out.Failed = p.write(ctx, r, transitions, versions, ev)
 	}
 	s.watch.end(PhaseStore)
-	if teller != nil && ctx.Err() == nil {
-		out.Deliveries = teller.Deliver(ctx, sorted(versions))
+	if notifier != nil && ctx.Err() == nil {
+		out.Deliveries = notifier.Deliver(ctx, sorted(versions))
 		s.watch.end(PhaseDeliver)
 	}
 	return out, context.Cause(ctx)
 }
 
-// pretend leaves in versions what would be stored.
-func pretend(all []Transition, versions map[string]Stored) {
+// needConfirmation returns the transitions that need confirmation.
+func needConfirmation(all []Transition) []Transition {
+	var out []Transition
+	for _, t := range all {
+		if t.needsConfirmation() {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (p *Publisher) fit(ev *Evaluation) {
+	if p.Fit == nil {
+		return
+	}
+	ev.Findings = slices.Clone(ev.Findings)
+	for i, f := range ev.Findings {
+		ev.Findings[i] = p.Fit(f)
+	}
+}
+
+// applyToVersions leaves in versions what would be stored.
+func applyToVersions(all []Transition, versions map[string]Stored) {
 	for _, t := range all {
 		if t.Delete {
 			delete(versions, t.Record.ID)
@@ -122,34 +218,96 @@ func sorted(versions map[string]Stored) []Stored {
 	return out
 }
 
-func (p *Publisher) fit(ev *Evaluation) {
-	if p.Fit == nil {
-		return
+// write carries out the transitions, several at a time, and leaves in versions what
+// is stored then. It returns what could not be written. If another publisher was
+// first, a transition is left as it was finally decided.
+func (p *Publisher) write(ctx context.Context, r Reconciler, all []Transition, versions map[string]Stored, ev *Evaluation) []string {
+	var mu sync.Mutex
+	var failed []string
+	var group errgroup.Group
+	group.SetLimit(cmp.Or(p.Parallel, 8))
+	for i, t := range all {
+		if !t.Write && !t.Delete {
+			continue
+		}
+		mu.Lock()
+		held := versions[t.Record.ID]
+		mu.Unlock()
+		group.Go(func() error {
+			done, now, err := p.writeOne(ctx, r, t, held, ev)
+			done.Unwritten = err != nil
+			all[i] = done
+			mu.Lock()
+			defer mu.Unlock()
+			if versions[t.Record.ID] = now; now.Version == "" {
+				delete(versions, t.Record.ID)
+			}
+			if err != nil {
+				failed = append(failed, fmt.Sprintf("%s: %v", t.Record.ID, err))
+			}
+			return nil
+		})
 	}
-	ev.Findings = slices.Clone(ev.Findings)
-	for i, f := range ev.Findings {
-		ev.Findings[i] = p.Fit(f)
-	}
+	_ = group.Wait() // each error is in failed
+	slices.SortFunc(failed, strings.Compare)
+	return failed
 }
 
-// turning returns the transitions that turn.
-func turning(all []Transition) []Transition {
-	var out []Transition
-	for _, t := range all {
-		if t.turns() {
-			out = append(out, t)
+// writeOne carries out one transition. It returns the transition that was carried
+// out and what is stored as far as is known: nothing with an error. If another
+// publisher was first, it reads what that one wrote and decides again; it overwrites
+// nothing.
+func (p *Publisher) writeOne(ctx context.Context, r Reconciler, t Transition, held Stored, ev *Evaluation) (Transition, Stored, error) {
+	for range maxDecisions {
+		if err := context.Cause(ctx); err != nil {
+			return t, Stored{}, err
+		}
+		now, err := p.attempt(ctx, t, held)
+		if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrStored) && !errors.Is(err, ErrNotStored) {
+			return t, now, err
+		}
+		held, err = p.Store.Get(ctx, t.Record.ID)
+		var records []Record
+		switch {
+		case err == nil:
+			records = []Record{held.Record}
+		case !errors.Is(err, ErrNotStored):
+			return t, Stored{}, err
+		}
+		if t = again(r, t, records, ev); !t.Write && !t.Delete || len(records) == 0 && t.Delete {
+			return t, held, nil
 		}
 	}
-	return out
+	return t, Stored{}, fmt.Errorf("decided %d times: %w", maxDecisions, ErrConflict)
 }
 
-// turns reports whether a transition opens a finding, ends it or changes what it
-// says, on the word of one list. Somebody who read later may have stored a change
-// that this one does not know of, and that it would take back.
-func (t Transition) turns() bool {
-	switch t.Why {
-	case ReasonOpened, ReasonReopened, ReasonChanged, ReasonPending, ReasonResolved, ReasonGone:
-		return true
+// maxDecisions is how often one finding is decided again after a conflict.
+const maxDecisions = 5
+
+// again decides on a finding for which the store now holds something else, or
+// nothing. It leaves the others out, since all of them would look new. Whether there
+// is a storm is already known.
+func again(r Reconciler, t Transition, records []Record, ev *Evaluation) Transition {
+	one := *ev
+	one.Findings = slices.DeleteFunc(slices.Clone(ev.Findings), func(f Finding) bool { return f.ID != t.Record.ID })
+	decided := r.Reconcile(records, &one)
+	if len(decided) == 0 {
+		return Transition{Record: t.Record, Why: ReasonGone, Delete: true}
 	}
-	return false
+	now := decided[0]
+	if now.isNewToOwners() {
+		now.Record.Storm = t.Record.Storm
+	}
+	return now
+}
+
+func (p *Publisher) attempt(ctx context.Context, t Transition, held Stored) (Stored, error) {
+	switch {
+	case t.Delete:
+		return Stored{}, p.Store.Delete(ctx, held)
+	case t.New:
+		return p.Store.Create(ctx, t.Record)
+	}
+	held.Record = t.Record
+	return p.Store.Update(ctx, held)
 }

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
+	"github.com/eventuallytrue/audit/rules/isolation"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -39,7 +42,7 @@ func publisher(store audit.Store, w *world) *audit.Publisher {
 
 func publish(t *testing.T, store *memory, w *world) (*audit.Result, *audit.Published) {
 	t.Helper()
-	set := []*rules.Rule{rules.OneOwnerPerHost()}
+	set := []*rules.Rule{hosts.Rule()}
 	res, published, err := audit.SweepAndPublish(t.Context(), w, set, parse(t, ""), ticking(), publisher(store, w), free{})
 	if err != nil {
 		t.Fatal(err)
@@ -94,10 +97,10 @@ func TestPublishLeavesAloneWhatCannotBeLookedAtAgain(t *testing.T) {
 		t.Errorf("complete: %v, with %d findings", res.Complete(), len(res.Findings))
 	}
 	want := []audit.Problem{
-		{Where: "second look at ingresses.networking.k8s.io in namespace a", Reason: "HTTP 503: busy"},
-		{Where: "second look at ingresses.networking.k8s.io in namespace b", Reason: "HTTP 503: busy"},
-		{Where: "second look at namespace a", Reason: "HTTP 503: busy"},
-		{Where: "second look at namespace b", Reason: "HTTP 503: busy"},
+		{Where: "confirm ingresses.networking.k8s.io in namespace a", Reason: "HTTP 503: busy"},
+		{Where: "confirm ingresses.networking.k8s.io in namespace b", Reason: "HTTP 503: busy"},
+		{Where: "confirm namespace a", Reason: "HTTP 503: busy"},
+		{Where: "confirm namespace b", Reason: "HTTP 503: busy"},
 	}
 	if diff := cmp.Diff(want, res.Problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -176,7 +179,7 @@ func TestPublishRepairsAFindingThatWasLeftBare(t *testing.T) {
 	store := newMemory()
 	publish(t, store, &world{first: contested(), second: contested()})
 	for id, s := range store.records {
-		bare := audit.Stored{Version: s.Version, Bare: true}
+		bare := audit.Stored{Version: s.Version, Incomplete: true}
 		bare.ID, bare.Rule, bare.Subject = s.ID, s.Rule, s.Subject
 		store.records[id] = bare
 	}
@@ -202,7 +205,7 @@ func (lost) Acquire(ctx context.Context, _ func()) (context.Context, func(), err
 
 func TestPublishWritesNothingOnceTheLockIsLost(t *testing.T) {
 	store, w := newMemory(), &world{first: contested(), second: contested()}
-	_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{rules.OneOwnerPerHost()}, parse(t, ""), ticking(), publisher(store, w), lost{})
+	_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), publisher(store, w), lost{})
 	if err == nil || store.writes != 0 {
 		t.Errorf("error %v after %d writes", err, store.writes)
 	}
@@ -221,7 +224,7 @@ func unprotected(policy bool) snapshot.Facts {
 }
 
 func TestPublishSeesAPolicyThatCameBetweenTwoLists(t *testing.T) {
-	set := []*rules.Rule{rules.DefaultDenyPresent()}
+	set := []*rules.Rule{isolation.Rule()}
 	for _, c := range []struct {
 		name          string
 		first, second bool
@@ -239,6 +242,118 @@ func TestPublishSeesAPolicyThatCameBetweenTwoLists(t *testing.T) {
 			}
 			if got := states(store)[audit.StateOpen]; got != c.open || len(store.records) != c.open {
 				t.Errorf("%d are open of %d stored, want %d; dropped %q", got, len(store.records), c.open, published.Dropped)
+			}
+		})
+	}
+}
+
+// outrun is a lock that somebody else takes and gives back between the first try to
+// take it, once everything is loaded, and the second.
+type outrun struct {
+	loaded chan struct{}
+	other  func()
+}
+
+func (o outrun) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
+	begin()
+	<-o.loaded
+	o.other()
+	begin()
+	return ctx, func() {}, nil
+}
+
+// watched is a store that tells when everything is loaded.
+type watched struct {
+	*memory
+	loaded chan struct{}
+}
+
+func (w watched) Load(ctx context.Context) ([]audit.Stored, []string, error) {
+	stored, newer, err := w.memory.Load(ctx)
+	w.loaded <- struct{}{}
+	return stored, newer, err
+}
+
+// What is stored is loaded while the lock is being taken. Of a try to take it that
+// somebody else outran nothing is used: they may have changed all.
+func TestPublishGoesByWhatIsStoredOnceTheLockIsHeld(t *testing.T) {
+	store, w := watched{newMemory(), make(chan struct{}, 2)}, &world{first: contested(), second: contested()}
+	tries := 0
+	store.before = func(string) { tries++ }
+	p := publisher(store, w)
+	lock := outrun{store.loaded, func() { publish(t, store.memory, w) }}
+	_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), p, lock)
+	if err != nil || len(published.Transitions) != 1 || published.Transitions[0].Why != audit.ReasonConfirmed {
+		t.Errorf("error %v, transitions %+v", err, published)
+	}
+	if tries != 1 {
+		t.Errorf("%d writes were tried, not the one of the other publisher alone", tries)
+	}
+}
+
+// hung is a store that does not answer, but tells when it is no longer asked.
+type hung struct {
+	audit.Store
+	over chan struct{}
+}
+
+func (h hung) Load(ctx context.Context) ([]audit.Stored, []string, error) {
+	<-ctx.Done()
+	close(h.over)
+	return nil, nil, ctx.Err()
+}
+
+// refused is a lock that cannot be had, after a try to take it.
+type refused struct{}
+
+var errRefused = errors.New("somebody else has it")
+
+func (refused) Acquire(_ context.Context, begin func()) (context.Context, func(), error) {
+	begin()
+	return nil, nil, errRefused
+}
+
+func TestPublishGivesUpLoadingWithTheLock(t *testing.T) {
+	for name, lock := range map[string]audit.Lock{"a lock that cannot be had": refused{}, "a lock that is lost at once": lost{}} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{first: contested(), second: contested()}
+			store := hung{newMemory(), make(chan struct{})}
+			p := publisher(newMemory(), w)
+			p.Store = store
+			_, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), p, lock)
+			if err == nil {
+				t.Error("it publishes")
+			}
+			<-store.over
+		})
+	}
+}
+
+// refusing is a store that takes nothing.
+type refusing struct{ *memory }
+
+func (refusing) Create(context.Context, audit.Record) (audit.Stored, error) {
+	return audit.Stored{}, errors.New("it is full")
+}
+
+func TestTransitionThatCouldNotBeStoredSaysSo(t *testing.T) {
+	w := &world{first: contested(), second: contested()}
+	for _, c := range []struct {
+		name  string
+		store audit.Store
+		want  bool
+	}{
+		{"one that was stored", newMemory(), false},
+		{"one that was not", refusing{newMemory()}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""),
+				ticking(), publisher(c.store, w), free{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all := published.Transitions; len(all) != 1 || all[0].Unwritten != c.want || (len(published.Failed) > 0) != c.want {
+				t.Errorf("%+v, failed: %v", all, published.Failed)
 			}
 		})
 	}

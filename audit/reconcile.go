@@ -5,98 +5,38 @@ import (
 	"slices"
 	"time"
 
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/audit/config"
 )
 
-// Record is a finding with the life that is stored of it.
-type Record struct {
-	Finding
-	Reason        Reason // why it is in its state
-	Sweeps        int    // that saw it while it was pending
-	OpenedAt      time.Time
-	ResolvedAt    time.Time
-	Reopened      int  // how often it came back
-	Storm         bool // opened with more than owners should be told of one by one
-	Notifications []Notification
-}
+// Hold is how long a new violation is pending before it is opened.
+type Hold = config.Hold
 
-// Reason is why a finding is in its state, or goes from one to another.
-type Reason string
-
-// The reasons of a transition.
-const (
-	ReasonPending     Reason = "pending"      // seen, and younger than its rule's "for"
-	ReasonOpened      Reason = "opened"       // seen for the first time, or long enough
-	ReasonConfirmed   Reason = "confirmed"    // seen again, and nothing changed
-	ReasonChanged     Reason = "changed"      // seen again, and something of it changed
-	ReasonReopened    Reason = "reopened"     // seen again after it was resolved
-	ReasonResolved    Reason = "resolved"     // judged, and not there any more
-	ReasonGone        Reason = "gone"         // not there any more before it was ever opened
-	ReasonRuleRetired Reason = "rule-retired" // its rule, or the config, does not ask for it any more
-	ReasonExcepted    Reason = "excepted"     // an exception of the config hides it
-	ReasonCarriedOver Reason = "carried-over" // nothing is known of it: its rule did not run, or could not judge it
-	ReasonKept        Reason = "kept"         // resolved, and not yet old enough to be deleted
-	ReasonExpired     Reason = "expired"      // resolved for longer than it is kept
-)
-
-// Transition is what a sweep makes of one finding.
-type Transition struct {
-	Record Record // as it is to be stored
-	Why    Reason
-	// Write is true where what is stored has to change, Delete where it has to
-	// go, New where nothing is stored yet.
-	Write, Delete, New bool
-	// Unwritten is true where what is stored did not change although it had to:
-	// the write failed.
-	Unwritten bool
-
-	was []rules.Object // what a finding that changes rested on before
-	// matters is true where what changed is more than the words it is told in, and
-	// announces where somebody is to be told of a finding that was there before.
-	matters, announces bool
-}
-
-// Matters reports whether a finding that changed is more than told in other words.
-func (t *Transition) Matters() bool { return t.matters }
-
-// news reports whether owners hear of the finding as of a new one.
-func (t *Transition) news() bool {
-	return t.Why == ReasonOpened || t.Why == ReasonReopened || t.announces
-}
-
-// Hold is how long a new violation is pending before it is opened: for as many
-// sweeps and as long as given. The zero value opens at once.
-type Hold struct {
-	Sweeps int
-	For    time.Duration
-}
-
-// Reconciliation is what Reconcile goes by.
+// Reconciler holds the settings of Reconcile.
 type Reconciler struct {
 	Now  time.Time
 	Hold func(rule string) Hold
 	Keep time.Duration // how long a resolved finding is kept
 	// MaxNew is how many findings one sweep may open before it is a storm.
 	MaxNew int
-	// Tell returns the names of the senders that tell an owner of the findings of
-	// a rule. Without it nobody is told anything.
+	// Senders returns the names of the senders that notify an owner of the findings
+	// of a rule. Without it no one is notified.
 	Senders func(rule, owner string) []string
-	// MaxTold is of how many owners and senders a finding keeps what they were
-	// told: more are told nothing. Zero is no limit.
+	// MaxNotifications is how many notifications, one for each owner and sender, a
+	// finding keeps. Further owners are not notified. Zero is no limit.
 	MaxNotifications int
 }
 
-// Reconcile holds what a sweep judged against what is stored, and says what
-// becomes of each finding, sorted by ID. Absence of evidence resolves nothing:
-// a finding whose rule did not run, or knows that it could not judge the
-// subject, is carried over untouched.
+// Reconcile compares what a sweep evaluated with what is stored, and returns what
+// becomes of each finding, sorted by ID. Absence of evidence resolves nothing: a
+// finding whose rule did not run, or could not evaluate the subject, is carried over
+// untouched.
 func (r Reconciler) Reconcile(stored []Record, ev *Evaluation) []Transition {
-	j := newJudged(ev)
+	index := indexEvaluation(ev)
 	var out []Transition
 	known := map[string]bool{}
 	for _, rec := range stored {
 		known[rec.ID] = true
-		out = append(out, r.stored(rec, j))
+		out = append(out, r.stored(rec, index))
 	}
 	for _, f := range ev.Findings {
 		if !known[f.ID] {
@@ -104,14 +44,14 @@ func (r Reconciler) Reconcile(stored []Record, ev *Evaluation) []Transition {
 		}
 	}
 	for i := range out {
-		r.owe(&out[i])
+		setPending(&out[i], r.Senders, r.MaxNotifications)
 	}
 	r.markStorm(out)
 	slices.SortFunc(out, func(a, b Transition) int { return cmp.Compare(a.Record.ID, b.Record.ID) })
 	return out
 }
 
-// first says what becomes of a finding of which nothing is stored.
+// first returns the transition of a finding that is not stored.
 func (r Reconciler) first(f Finding) Transition {
 	f.FirstSeen = r.Now
 	t := r.hold(Record{Finding: f, Sweeps: 1}, ReasonOpened)
@@ -119,8 +59,7 @@ func (r Reconciler) first(f Finding) Transition {
 	return t
 }
 
-// hold keeps a finding pending for as long as its rule wants it to be, and opens
-// it then.
+// hold keeps a finding pending for as long as its rule asks, then opens it.
 func (r Reconciler) hold(rec Record, open Reason) Transition {
 	h := r.Hold(rec.Rule)
 	if rec.Sweeps < h.Sweeps || r.Now.Sub(rec.FirstSeen) < h.For {
@@ -132,11 +71,11 @@ func (r Reconciler) hold(rec Record, open Reason) Transition {
 	return Transition{Record: rec, Why: open, Write: true}
 }
 
-// stored says what becomes of a finding that is stored.
-func (r Reconciler) stored(rec Record, j *judged) Transition {
-	f, found := j.findings[rec.ID]
+// stored returns the transition of a stored finding.
+func (r Reconciler) stored(rec Record, index *evaluated) Transition {
+	f, found := index.findings[rec.ID]
 	switch {
-	case j.silent(rec.Rule, rec.ID):
+	case index.unknown(rec.Rule, rec.ID):
 		return Transition{Record: rec, Why: ReasonCarriedOver}
 	case found:
 		return r.seen(rec, f)
@@ -145,17 +84,17 @@ func (r Reconciler) stored(rec Record, j *judged) Transition {
 			return Transition{Record: rec, Why: ReasonExpired, Delete: true}
 		}
 		return Transition{Record: rec, Why: ReasonKept}
-	case j.hidden(rec):
+	case index.mayPersist(rec):
 		return Transition{Record: rec, Why: ReasonCarriedOver}
 	}
 	why := ReasonResolved
 	switch {
-	case j.retired(rec.Rule, rec.ID):
+	case index.retired(rec.Rule, rec.ID):
 		why = ReasonRuleRetired
-	case j.excepted[rec.ID]:
+	case index.excepted[rec.ID]:
 		why = ReasonExcepted
 	}
-	// What was never opened, nobody was told of: it leaves no trace.
+	// No one was notified of a finding that never opened: it leaves no trace.
 	if rec.State == StatePending || rec.State == "" {
 		return Transition{Record: rec, Why: ReasonGone, Delete: true}
 	}
@@ -163,14 +102,14 @@ func (r Reconciler) stored(rec Record, j *judged) Transition {
 	return Transition{Record: rec, Why: why, Write: true}
 }
 
-// seen says what becomes of a stored finding that was judged to be there.
+// seen returns the transition of a stored finding that was found again.
 func (r Reconciler) seen(rec Record, f Finding) Transition {
 	was := rec
 	f.FirstSeen, f.State = rec.FirstSeen, rec.State
 	rec.Finding = f
 	switch was.State {
 	case "":
-		// Whoever created it did not get to write its record.
+		// The publisher that created it was terminated before it wrote its record.
 		rec.FirstSeen, rec.Sweeps = r.Now, 1
 		return r.hold(rec, ReasonOpened)
 	case StatePending:
@@ -185,14 +124,14 @@ func (r Reconciler) seen(rec Record, f Finding) Transition {
 		return Transition{Record: was, Why: ReasonConfirmed}
 	}
 	rec.Reason = ReasonChanged
-	return Transition{Record: rec, Why: ReasonChanged, Write: true, was: was.Objects, matters: matters(was.Finding, f)}
+	return Transition{Record: rec, Why: ReasonChanged, Write: true, was: was.Objects, significant: significantChange(was.Finding, f)}
 }
 
-// markStorm flags the findings that are new to owners, if they are too many.
+// markStorm flags the findings that are new to owners if there are too many.
 func (r Reconciler) markStorm(all []Transition) {
 	n := 0
 	for i := range all {
-		if all[i].news() {
+		if all[i].isNewToOwners() {
 			n++
 		}
 	}
@@ -200,7 +139,7 @@ func (r Reconciler) markStorm(all []Transition) {
 		return
 	}
 	for i := range all {
-		if all[i].news() {
+		if all[i].isNewToOwners() {
 			all[i].Record.Storm = true
 		}
 	}

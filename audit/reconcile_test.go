@@ -7,7 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -157,6 +159,72 @@ func TestStormFlagsWhatIsOpenedAndNothingElse(t *testing.T) {
 		}
 		if flagged != want {
 			t.Errorf("with a limit of %d, %d of 2 openings are flagged, want %d", limit, flagged, want)
+		}
+	}
+}
+
+func TestWhatOfAChangeMatters(t *testing.T) {
+	worse, joined, reworded := shop(), shop(), shop()
+	worse.Severity = rules.Low
+	joined.Objects = []rules.Object{{Ref: snapshot.Ref{Kind: "Pod", Name: "web"}}}
+	reworded.Message = "it stands open"
+	for _, c := range []struct {
+		name   string
+		judged audit.Finding
+		want   bool
+	}{
+		{"another severity matters", worse, true},
+		{"another object matters", joined, true},
+		{"other words do not", reworded, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
+			got := r.Reconcile(record(audit.StateOpen, nil), ran(c.judged))
+			if len(got) != 1 || got[0].Why != audit.ReasonChanged || got[0].Significant() != c.want {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// Of a Route that cannot be read any more it is not known whether it still claims
+// the host, so the finding stays; once it is on its way out it claims nothing.
+func TestReconcileWithAnUnreadClaimant(t *testing.T) {
+	route := func(team string) snapshot.HostObject {
+		return snapshot.HostObject{
+			Meta:  snapshot.Meta{Group: "route.openshift.io", Kind: "Route", Namespace: team, Name: "shop"},
+			Hosts: []snapshot.HostPattern{{Host: "shop.example.com"}},
+		}
+	}
+	unread := route("team-b")
+	unread.Hosts, unread.Err = nil, "no such key: spec"
+	leaving := unread
+	leaving.Deleting = true
+	conf := config.Default()
+	rule := hosts.Rule()
+	judge := func(routes ...snapshot.HostObject) *audit.Evaluation {
+		var b snapshot.Builder
+		b.Add(snapshot.Facts{HostObjects: routes})
+		for _, kind := range rule.Needs {
+			b.Add(snapshot.Facts{}, snapshot.Read{Kind: kind, Status: snapshot.Listed})
+		}
+		ev := audit.Evaluate(b.Freeze(), []*rules.Rule{rule}, &conf, now, nil)
+		return &ev
+	}
+	hold := func(string) audit.Hold { return audit.Hold{} }
+	r := audit.Reconciler{Now: now, Hold: hold, MaxNew: 10}
+	opened := r.Reconcile(nil, judge(route("team-a"), route("team-b")))
+	if len(opened) != 1 || opened[0].Why != audit.ReasonOpened {
+		t.Fatalf("got %+v", opened)
+	}
+	for _, c := range []struct {
+		says string
+		last snapshot.HostObject
+		want audit.Reason
+	}{{"it is unread", unread, audit.ReasonCarriedOver}, {"it is unread and leaving", leaving, audit.ReasonResolved}} {
+		got := r.Reconcile([]audit.Record{opened[0].Record}, judge(route("team-a"), c.last))
+		if len(got) != 1 || got[0].Why != c.want {
+			t.Errorf("where %s: got %+v, want %s", c.says, got, c.want)
 		}
 	}
 }

@@ -1,24 +1,70 @@
 package audit
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Source is where the objects of a sweep come from: a live API server, or
-// manifests.
+// Source is where the objects of a sweep come from: a live API server, or manifests.
 type Source interface {
-	// Read hands the facts of the given kinds to the builder, with how each of
-	// them was read. A kind that cannot be read is no error but a Read that
-	// says so; an error means that the sweep was ended from outside and
-	// nothing may be judged. Which kinds snapshot.HostSources stands for the
-	// source knows, and says by Builder.Expand.
+	// Read passes the facts of the given kinds to the builder, with how each kind
+	// was read. A kind that cannot be read is not an error but a Read that says so;
+	// an error means that the sweep was canceled and nothing may be evaluated. The
+	// source knows which kinds snapshot.HostSources expands to, and reports them
+	// with Builder.Expand.
 	Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (Reading, error)
 }
 
-// Reading is what a source met beside the facts.
+// Reading is what a source found besides the facts.
 type Reading struct {
 	Problems []Problem
 	Ignored  []IgnoredKind
+}
+
+// Problem is something that could not be read and that belongs to no single kind,
+// such as a document that does not parse.
+type Problem struct {
+	Where  string // for people, such as file and document number
+	Reason string
+}
+
+// IgnoredKind counts the objects of a kind that no rule needs.
+type IgnoredKind struct {
+	Group, Version, Kind string
+	Items                int
+}
+
+func compareIgnored(a, b IgnoredKind) int {
+	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind),
+		strings.Compare(a.Version, b.Version))
+}
+
+// Rereader reads parts of a cluster again.
+type Rereader interface {
+	// Reread passes the current facts of the given parts to the builder, each read
+	// in the API version of the first read. It returns the parts that it read
+	// completely; of the others it passes nothing, and returns why they could not be
+	// read. An error means that the sweep was canceled.
+	Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []UnreadPart, error)
+}
+
+// UnreadPart is a part of the cluster that could not be read again.
+type UnreadPart struct {
+	snapshot.Part
+	Reason string
+}
+
+func (u UnreadPart) problem() Problem {
+	where := string(u.Kind)
+	switch {
+	case u.Namespace == "":
+	case u.Kind == snapshot.Namespaces:
+		where = "namespace " + u.Namespace
+	default:
+		where += " in namespace " + u.Namespace
+	}
+	return Problem{Where: "confirm " + where, Reason: u.Reason}
 }

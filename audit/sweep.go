@@ -1,3 +1,9 @@
+// Package audit runs a sweep: it reads a source into a snapshot, evaluates the rules
+// on it, turns violations into findings with owners, and publishes them.
+//
+// It is pure except for the Source, Store, Lock and Notifier that it is given: no
+// client, no clock, no printing. Objects come from audit/kube and audit/manifests,
+// results go to notify.
 package audit
 
 import (
@@ -10,21 +16,16 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Sweep reads the source and lets the rules judge it. It changes nothing
-// anywhere. An error means that the sweep was ended from outside, and there is
-// no result.
-func Sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time) (*Result, error) {
-	return SweepAfter(ctx, &Previous{}, src, set, c, clock)
-}
-
-// SweepAfter is Sweep with what an earlier sweep tells.
-func SweepAfter(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time) (*Result, error) {
-	res, _, err := sweep(ctx, p, src, set, c, clock)
+// Sweep reads the source and evaluates the rules. It changes nothing anywhere.
+// previous is what an earlier sweep saw, or nil. An error means that the sweep was
+// canceled, and there is no result.
+func Sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time, previous *Previous) (*Result, error) {
+	res, _, err := sweep(ctx, src, set, c, clock, previous)
 	return res, err
 }
 
 // sweep also returns what the result was made of.
-func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time) (*Result, *swept, error) {
+func sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config, clock func() time.Time, previous *Previous) (*Result, *swept, error) {
 	started := clock()
 	var b snapshot.Builder
 	reading, err := src.Read(ctx, Needs(set), &b)
@@ -33,12 +34,12 @@ func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *c
 	}
 	watch := newStopwatch(clock, started)
 	watch.end(PhaseRead)
-	s := &swept{snap: b.Freeze(), set: set, watch: watch, judge: func(snap *snapshot.Snapshot) Evaluation {
-		return EvaluateAfter(p, snap, set, c, started)
+	s := &swept{snap: b.Freeze(), set: set, watch: watch, evaluate: func(snap *snapshot.Snapshot) Evaluation {
+		return Evaluate(snap, set, c, started, previous)
 	}}
-	s.evaluation = s.judge(s.snap)
+	s.evaluation = s.evaluate(s.snap)
 	watch.end(PhaseEvaluate)
-	slices.SortFunc(reading.Ignored, comparePassed)
+	slices.SortFunc(reading.Ignored, compareIgnored)
 	return &Result{
 		Cluster:    c.Cluster,
 		Started:    started,
@@ -57,8 +58,47 @@ func sweep(ctx context.Context, p *Previous, src Source, set []*rules.Rule, c *c
 	}, s, nil
 }
 
+// swept is what a sweep read and found.
+type swept struct {
+	snap       *snapshot.Snapshot
+	set        []*rules.Rule
+	evaluation Evaluation
+	evaluate   func(*snapshot.Snapshot) Evaluation
+	watch      *stopwatch
+}
+
+func (s *swept) rule(name string) *rules.Rule {
+	for _, r := range s.set {
+		if r.Name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// stopwatch measures the phases of a sweep. A nil one measures nothing.
+type stopwatch struct {
+	clock  func() time.Time
+	began  time.Time // the current phase
+	phases []Phase
+}
+
+func newStopwatch(clock func() time.Time, now time.Time) *stopwatch {
+	return &stopwatch{clock: clock, began: now}
+}
+
+// end ends the current phase and begins the next.
+func (w *stopwatch) end(phase string) {
+	if w == nil {
+		return
+	}
+	now := w.clock()
+	w.phases = append(w.phases, Phase{phase, now.Sub(w.began)})
+	w.began = now
+}
+
 // Needs returns the kinds that a set of rules needs or uses, sorted. Namespaces are
-// always among them, since owners hang on them.
+// always included, since owners depend on them.
 func Needs(set []*rules.Rule) []snapshot.Kind {
 	kinds := []snapshot.Kind{snapshot.Namespaces}
 	for _, r := range set {
@@ -69,10 +109,10 @@ func Needs(set []*rules.Rule) []snapshot.Kind {
 	return slices.Compact(kinds)
 }
 
-// Filter keeps of a result what concerns one of the given namespaces: findings
-// and advisories on it or on an object in it, and its row of the isolation.
-// What was read and whether it was complete stays as it is, since another
-// namespace may be the one that cannot be read.
+// Filter keeps the parts of a result that concern one of the given namespaces:
+// findings and advisories on it or on an object in it, and its isolation row. What
+// was read and whether the sweep was complete stay as they are, because the kind
+// that could not be read may be in another namespace.
 func Filter(r *Result, namespaces []string) {
 	if len(namespaces) == 0 {
 		return

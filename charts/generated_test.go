@@ -14,6 +14,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -37,7 +38,7 @@ const kindsHeader = `# What each rule reads, written by make generate. The Clust
 
 func TestGeneratedKinds(t *testing.T) {
 	k := known{Always: audit.Needs(nil), Only: map[snapshot.Kind][]string{}, Rules: map[string]read{}}
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		k.HostSources = append(k.HostSources, s.Kind)
 	}
 	slices.Sort(k.HostSources)
@@ -48,7 +49,7 @@ func TestGeneratedKinds(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		kinds := audit.Needs([]*rules.Rule{r})
 		k.Rules[r.Name] = read{
 			HostSources: slices.Contains(kinds, snapshot.HostSources),

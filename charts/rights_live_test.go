@@ -35,7 +35,7 @@ rbac:
 // its account ask for, in a cluster that serves every kind there is, while findings
 // are opened, resolved and deleted: neither has anything that the other has not.
 func TestEveryRightIsUsed(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	kubectl(t, c, "apply", "--server-side", "-R", "-f", filepath.Join(moduleRoot, "testdata", "estate"))
 	installed(t, c, keptBriefly)
 	t.Cleanup(func() { // it is no part of what Defined promises

@@ -16,6 +16,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -54,16 +55,16 @@ func TestRoleFollowsTheConfig(t *testing.T) {
 		"one of the core group":         `{hostSources: [{group: "", version: v1, resource: services, kind: Service, hosts: 'object.spec.hosts'}]}`,
 		"a ready-made one less":         "{hostSources: [{group: route.openshift.io, resource: routes, enabled: false}]}",
 		"a ready-made one with a claim": "{hostSources: [{group: route.openshift.io, resource: routes, hosts: 'object.spec.host'}]}",
-		"no rule at all":                "{rules: {" + strings.Join(offs(rules.All()), ", ") + "}}",
+		"no rule at all":                "{rules: {" + strings.Join(offs(catalog.All()), ", ") + "}}",
 	}
-	for i, r := range rules.All() {
-		others := slices.Delete(rules.All(), i, i+1)
+	for i, r := range catalog.All() {
+		others := slices.Delete(catalog.All(), i, i+1)
 		configs["all but "+r.Name] = "{rules: {" + strings.Join(offs([]*rules.Rule{r}), ", ") + "}}"
 		configs["none but "+r.Name] = "{rules: {" + strings.Join(offs(others), ", ") + "}}"
 	}
 	for name, text := range configs {
 		t.Run(name, func(t *testing.T) {
-			c, err := config.Parse([]byte(text), name, rules.All())
+			c, err := config.Parse([]byte(text), name, catalog.All())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +88,7 @@ func offs(set []*rules.Rule) []string {
 // needs lists the rights that a sweep by a config needs.
 func needs(c *config.Config) []string {
 	var set []*rules.Rule
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		if c.Settings(r).Enabled {
 			set = append(set, r)
 		}

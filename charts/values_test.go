@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // everything switches on what the chart can make in the mode deployment.
@@ -98,7 +98,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 // TestConfigSurvives helm, which reads the values and writes them again.
 func TestConfigSurvives(t *testing.T) {
 	rendered := as[configMap](t, render(t, everything), "ConfigMap/audit").Data["audit.yaml"]
-	c, err := config.Parse([]byte(rendered), "audit.yaml", rules.All())
+	c, err := config.Parse([]byte(rendered), "audit.yaml", catalog.All())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, rendered)
 	}

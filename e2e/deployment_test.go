@@ -1,13 +1,22 @@
 package e2e
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
@@ -118,4 +127,134 @@ func (w *world) awaitFindings(t *testing.T, n int) {
 
 func restarted(pod corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.RestartCount > 0 })
+}
+
+// The Ingresses are in two namespaces of different owners. The first of them claim
+// the same hosts in both.
+const (
+	many  = 10_000
+	loadA = "load-a"
+	loadB = "load-b"
+)
+
+// manyIngressesFit: the pod of either mode sweeps them within its limit of memory.
+func manyIngressesFit(t *testing.T, w *world) {
+	w.createIngresses(t, many/2)
+	want := w.idsOf(t)
+	for _, pod := range w.pods(t, serving) {
+		w.kubectl(t, "delete", "pod", "-n", home, pod.Name, "--wait=false")
+	}
+	w.kubectl(t, "rollout", "status", "-n", home, "deployment/"+release, "--timeout=90s")
+	leader := w.leader(t)
+	await(t, "the leader sweeps", func() bool {
+		return strings.Count(w.kubectl(t, "logs", "-n", home, leader), `msg=sweep complete=true`) >= 2
+	})
+	w.expectOpen(t, want)
+	peak, limit := w.memory(t, leader)
+	t.Logf("sweeping %d Ingresses took %d of %d MiB", many, peak>>20, limit>>20)
+	if limit != 128<<20 || peak >= limit {
+		t.Errorf("the pod took up to %d bytes of %d", peak, limit)
+	}
+	w.install(t, chart, w.values(t, object{"cronjob": suspended()}))
+	if job := w.sweepNow(t, "many"); job.Status.Succeeded != 1 || job.Status.Failed != 0 {
+		t.Errorf("the sweep of the CronJob's pod: %+v", job.Status)
+	}
+	w.expectOpen(t, want)
+	w.expectPushed(t)
+}
+
+// createIngresses makes what is still missing of so many Ingresses in each of the
+// two namespaces.
+func (w *world) createIngresses(t *testing.T, each int) {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(w.Config(kubetest.Admin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wanted []*networkingv1.Ingress
+	for _, name := range []string{loadA, loadB} {
+		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"owner": name}}}
+		if _, err := client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+		for i := range each {
+			wanted = append(wanted, ingress(name, i))
+		}
+	}
+	queue, failed := make(chan *networkingv1.Ingress), make(chan error, len(wanted))
+	var workers sync.WaitGroup
+	for range 16 {
+		workers.Go(func() {
+			for i := range queue {
+				_, err := client.NetworkingV1().Ingresses(i.Namespace).Create(t.Context(), i, metav1.CreateOptions{})
+				if err != nil && !apierrors.IsAlreadyExists(err) {
+					failed <- err
+				}
+			}
+		})
+	}
+	for _, i := range wanted {
+		queue <- i
+	}
+	close(queue)
+	workers.Wait()
+	close(failed)
+	if err := <-failed; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ingress(namespace string, i int) *networkingv1.Ingress {
+	host, class, path := fmt.Sprintf("%d.load.example.org", i), "nginx", networkingv1.PathTypePrefix
+	if i >= contests {
+		host = fmt.Sprintf("%d.%s.example.org", i, namespace)
+	}
+	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}}
+	rule := networkingv1.IngressRule{Host: host}
+	rule.HTTP = &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &path, Backend: backend}}}
+	return &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("load-%d", i), Namespace: namespace},
+		Spec:       networkingv1.IngressSpec{IngressClassName: &class, Rules: []networkingv1.IngressRule{rule}},
+	}
+}
+
+// memory returns the most memory that a pod's container took, and its limit, as the
+// kernel counts them.
+func (w *world) memory(t *testing.T, pod string) (peak, limit int64) {
+	t.Helper()
+	pid, err := w.PID(t.Context(), home, pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memberships, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(memberships)) { // ID:CONTROLLERS:PATH
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		for _, names := range [][3]string{
+			{"memory", "memory.max_usage_in_bytes", "memory.limit_in_bytes"}, // version 1
+			{"", "memory.peak", "memory.max"},                                // version 2
+		} {
+			dir := filepath.Join("/sys/fs/cgroup", names[0], parts[2])
+			if parts[1] != names[0] {
+				continue
+			}
+			peak, peakErr := readNumber(filepath.Join(dir, names[1]))
+			limit, limitErr := readNumber(filepath.Join(dir, names[2]))
+			if errors.Join(peakErr, limitErr) == nil {
+				return peak, limit
+			}
+		}
+	}
+	t.Fatalf("no cgroup counts the memory of pod %s:\n%s", pod, memberships)
+	return 0, 0
+}
+
+func readNumber(path string) (int64, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
 }

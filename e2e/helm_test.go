@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 )
 
@@ -86,4 +87,52 @@ func valuesFile(t *testing.T, values object) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// refusesWrongValues: nothing is installed by halves.
+func refusesWrongValues(t *testing.T, w *world) {
+	for _, row := range []struct {
+		name   string
+		values object
+		says   string
+	}{
+		{"a mode that there is none of", object{"mode": "daemonset"}, "mode"},
+		{"a key with a typo", object{"cronjob": object{"shedule": "* * * * *"}}, "shedule"},
+		{"a token instead of the name of a Secret", object{"secrets": object{"slack": "xoxb-12_34"}}, "slack"},
+	} {
+		out, err := w.tryHelm(t, "install", "--create-namespace", release, chart, "--values", valuesFile(t, w.values(t, row.values)))
+		if err == nil || !strings.Contains(out, row.says) {
+			t.Errorf("%s is not refused by its name: %v\n%s", row.name, err, out)
+		}
+	}
+	if left := w.kubectl(t, "get", "cronjobs,deployments,configmaps,roles,crds", "-A", "-l", "app.kubernetes.io/instance="+release, "-o", "name"); left != "" {
+		t.Errorf("a refused installation left: %s", left)
+	}
+}
+
+// uninstallLeavesFindings: what the platform team paid for with attention is not
+// thrown away by a command that undoes an installation, and it says so. The next
+// installation goes on where the last one ended.
+func uninstallLeavesFindings(t *testing.T, w *world) {
+	before := w.findings(t)
+	said := w.helm(t, "uninstall", release, "--wait")
+	expectSaid(t, said, "kept", "findings.eventuallytrue.dev")
+	if diff := cmp.Diff(before, w.findings(t)); diff != "" {
+		t.Errorf("findings changed by the end of the installation (-before +after):\n%s", diff)
+	}
+	// Pods go a moment after what they were made for.
+	const kinds = "all,configmaps,secrets,serviceaccounts,roles,rolebindings,leases,networkpolicies,clusterroles,clusterrolebindings"
+	await(t, "nothing else is left", func() bool {
+		return w.kubectl(t, "get", kinds, "-A", "-l", "app.kubernetes.io/instance="+release, "-o", "name") == ""
+	})
+	w.install(t, chart, w.values(t, object{"cronjob": suspended()}))
+	if job := w.sweepNow(t, "again"); job.Status.Succeeded != 1 {
+		t.Fatalf("the sweep of the second installation: %+v", job.Status)
+	}
+	after := w.findings(t)
+	for name := range before {
+		if after[name].UID != before[name].UID {
+			t.Errorf("finding %s was made anew", name)
+		}
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/e2e/node"
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 const slackToken = "xoxb-e2e"
@@ -26,7 +26,7 @@ type workspace struct {
 
 func openWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	c, err := config.Read(policy, rules.All())
+	c, err := config.Read(policy, catalog.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// life drives a world at random: findings come, change and go, the receiver is down
-// or refuses, publishers are killed, and two of them may be at it at once.
+// life drives a fixture at random: findings appear, change and disappear, the receiver is
+// down or refuses messages, publishers are killed, and two of them may run at once.
 type life struct {
-	*world
+	*fixture
 	random *rand.Rand
-	there  map[string][]string // owners of each finding that is in the world
+	there  map[string][]string // owners of each violation
 	killed int
 
 	repeats int
@@ -59,7 +59,7 @@ func (l *life) reconcile(t *testing.T) {
 	}
 }
 
-// turn changes the world a little.
+// turn makes a few random changes.
 func (l *life) turn() {
 	for i := range 4 {
 		id := fmt.Sprintf("f%d", i)
@@ -73,8 +73,8 @@ func (l *life) turn() {
 	}
 }
 
-// faults makes the receiver fail now and then, and some publisher die.
-func (l *life) faults(stores []*mortal, deadly bool) {
+// faults makes the receiver fail now and then, and kills publishers.
+func (l *life) faults(stores []*killable, deadly bool) {
 	var mu sync.Mutex
 	chance := func(n int) bool {
 		mu.Lock()
@@ -104,15 +104,15 @@ func (l *life) faults(stores []*mortal, deadly bool) {
 	}
 }
 
-// sweep lets one publisher or two deliver at the same time.
+// sweep lets one publisher, or two at the same time, deliver.
 func (l *life) sweep(t *testing.T, name string, two, leased, deadly bool) {
 	t.Helper()
-	l.now = l.now.Add(11 * time.Minute) // longer than anything stays taken
+	l.now = l.now.Add(11 * time.Minute) // longer than a claim lasts
 	l.turn()
 	l.reconcile(t)
-	stores := []*mortal{{memory: l.store}}
+	stores := []*killable{{fakeStore: l.store}}
 	if two {
-		stores = append(stores, &mortal{memory: l.store})
+		stores = append(stores, &killable{fakeStore: l.store})
 	}
 	l.faults(stores, deadly)
 	stored, _, _ := l.store.Load(t.Context())
@@ -140,7 +140,7 @@ func TestDeliveryNeitherLosesNorDoubles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			killed, repeats := 0, 0
 			for seed := range uint64(c.seeds) {
-				l := &life{world: newWorld(), random: rand.New(rand.NewPCG(seed, 1)), there: map[string][]string{}}
+				l := &life{fixture: newFixture(), random: rand.New(rand.NewPCG(seed, 1)), there: map[string][]string{}}
 				for round := range c.rounds {
 					l.sweep(t, fmt.Sprint(round), c.two, c.leased, c.deadly)
 				}
@@ -156,37 +156,37 @@ func TestDeliveryNeitherLosesNorDoubles(t *testing.T) {
 				killed, repeats = killed+l.killed, repeats+l.repeats
 			}
 			if c.deadly && (killed == 0 || repeats == 0) {
-				t.Errorf("%d were killed, and %d messages repeated", killed, repeats)
+				t.Errorf("%d publishers were killed, and %d messages repeated", killed, repeats)
 			}
 		})
 	}
 }
 
-// check says what is wrong with what arrived, now that nothing is broken any more.
+// check returns what is wrong with the messages, once all faults are over.
 func (l *life) check() string {
 	for _, s := range l.store.held {
 		for _, m := range s.Notifications {
 			if m.Pending != "" || m.Claim.By != "" || m.Notified() {
-				return fmt.Sprintf("%s is left with %+v", s.ID, m)
+				return fmt.Sprintf("%s still has %+v", s.ID, m)
 			}
 		}
 	}
 	const mostInOneMessage = 8
 	times, repeats := map[string]int{}, 0
 	knows := map[string]bool{}
-	for i, line := range l.slack.told {
+	for i, line := range l.slack.sent {
 		words := strings.Fields(line)
 		key, event := words[0]+" "+words[1], audit.Event(words[2])
 		if event == audit.EventReminder {
 			continue
 		}
-		if times[fmt.Sprintf("%s %d", line, l.slack.lives[i])]++; times[fmt.Sprintf("%s %d", line, l.slack.lives[i])] > 1 {
+		if times[fmt.Sprintf("%s %d", line, l.slack.reopened[i])]++; times[fmt.Sprintf("%s %d", line, l.slack.reopened[i])] > 1 {
 			repeats++
 		}
 		switch event {
 		case audit.EventDetails, audit.EventChanged:
 			if !knows[key] {
-				return line + ": it hears of what it does not know"
+				return line + ": it was never announced"
 			}
 		default:
 			knows[key] = event == audit.EventOpened || event == audit.EventReopened
@@ -194,11 +194,11 @@ func (l *life) check() string {
 	}
 	for key, still := range knows {
 		if still {
-			return key + " never hears of the end"
+			return key + " was never resolved"
 		}
 	}
 	if repeats > l.killed*mostInOneMessage {
-		return fmt.Sprintf("%d repeats, and %d were killed", repeats, l.killed)
+		return fmt.Sprintf("%d messages repeated, and %d publishers were killed", repeats, l.killed)
 	}
 	l.repeats = repeats
 	return ""

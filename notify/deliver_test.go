@@ -16,21 +16,21 @@ import (
 
 var start = time.Date(2026, 11, 29, 8, 0, 0, 0, time.UTC)
 
-// world is a store, a receiver and a clock.
-type world struct {
-	store *memory
-	slack *threads
+// fixture is a store, a sender and a clock.
+type fixture struct {
+	store *fakeStore
+	slack *fakeSender
 	now   time.Time
 	quiet bool
 }
 
-func newWorld() *world { return &world{store: &memory{}, slack: &threads{}, now: start} }
+func newFixture() *fixture { return &fixture{store: &fakeStore{}, slack: &fakeSender{}, now: start} }
 
 // platform is the fallback owner.
 var platform = notify.Route{Sender: "slack", To: notify.Recipient{Owner: "platform", Address: "C0"}}
 
-// routes: an owner's channel is named as the owner; nobody's are the fallback's.
-func (w *world) routes(_, owner string) []notify.Route {
+// routes returns a channel named after the owner, or the fallback owner's.
+func (w *fixture) routes(_, owner string) []notify.Route {
 	switch owner {
 	case "muted":
 		return nil
@@ -40,37 +40,37 @@ func (w *world) routes(_, owner string) []notify.Route {
 	return []notify.Route{{Sender: "slack", To: notify.Recipient{Owner: owner, Address: "C-" + owner}, Quiet: w.quiet, Fallback: &platform}}
 }
 
-func (w *world) deliverer(me string, leased bool) *notify.Deliverer {
+func (w *fixture) deliverer(me string, leased bool) *notify.Deliverer {
 	return &notify.Deliverer{
-		Store: w.store, Senders: []notify.Sender{w.slack}, Routes: w.routes, Cluster: "test", Me: me, Leased: leased,
+		Store: w.store, Senders: []notify.Sender{w.slack}, Routes: w.routes, Cluster: "test", Publisher: me, WithLease: leased,
 		RemindAfter: 24 * time.Hour, Clock: func() time.Time { return w.now },
 	}
 }
 
-// deliver tells what is due, a minute later.
-func (w *world) deliver(t *testing.T) []audit.Delivery {
+// deliver sends what is pending, a minute later.
+func (w *fixture) deliver(t *testing.T) []audit.Delivery {
 	t.Helper()
 	w.now = w.now.Add(time.Minute)
 	stored, _, _ := w.store.Load(t.Context())
 	return w.deliverer("me", true).Deliver(t.Context(), stored)
 }
 
-// finding stores a finding of owners of which something is due.
-func (w *world) finding(t *testing.T, name string, due audit.Event, owners ...string) {
+// finding stores a finding with a pending event for each owner.
+func (w *fixture) finding(t *testing.T, name string, pending audit.Event, owners ...string) {
 	t.Helper()
 	r := audit.Record{Finding: audit.Finding{
 		ID: name, Rule: "probe", Subject: rules.Subject{Kind: "Host", Name: name}, Severity: rules.High, State: audit.StateOpen, Owners: owners,
 	}}
 	for _, o := range owners {
-		r.SetNotification(audit.Notification{Sender: "slack", Owner: o, Pending: due})
+		r.SetNotification(audit.Notification{Sender: "slack", Owner: o, Pending: pending})
 	}
 	if _, err := w.store.Create(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// resolve makes a stored finding one that is resolved, of which that is due.
-func (w *world) resolve(t *testing.T, name string) {
+// resolve resolves a stored finding, with the event pending.
+func (w *fixture) resolve(t *testing.T, name string) {
 	t.Helper()
 	s := w.store.held[name]
 	s.State = audit.StateResolved
@@ -83,18 +83,18 @@ func (w *world) resolve(t *testing.T, name string) {
 	}
 }
 
-// heard returns what arrived since it was asked last.
-func (w *world) heard() []string {
-	told := w.slack.told
-	w.slack.told, w.slack.where = nil, nil
-	slices.Sort(told)
-	return told
+// takeSent returns what was sent since the last call.
+func (w *fixture) takeSent() []string {
+	sent := w.slack.sent
+	w.slack.sent, w.slack.where = nil, nil
+	slices.Sort(sent)
+	return sent
 }
 
-func (w *world) expect(t *testing.T, want ...string) {
+func (w *fixture) expect(t *testing.T, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, w.heard()); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, w.takeSent()); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
 	}
 }
 
@@ -106,8 +106,8 @@ func results(all []audit.Delivery) []string {
 	return out
 }
 
-func TestEachIsToldOnce(t *testing.T) {
-	w := newWorld()
+func TestEachEventIsSentOnce(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left", "right")
 	w.finding(t, "b", audit.EventOpened, "left")
 	w.finding(t, "c", audit.EventOpened, "muted")
@@ -119,34 +119,34 @@ func TestEachIsToldOnce(t *testing.T) {
 	w.deliver(t)
 	w.expect(t)
 	if w.store.writes != writes {
-		t.Error("there was nothing to tell, and something was written")
+		t.Error("nothing was pending, and something was written")
 	}
 	w.resolve(t, "a")
 	w.deliver(t)
 	where := slices.Clone(w.slack.where)
 	w.expect(t, "left a resolved", "right a resolved")
 	slices.Sort(where)
-	place := w.store.held["a"].Notifications[0].Message
-	if place.Channel != "C-left" || place.Message == "" || where[0] != "C-left/"+place.Message {
-		t.Errorf("the end was told at %v, the beginning at %v", where, place)
+	opened := w.store.held["a"].Notifications[0].Message
+	if opened.Channel != "C-left" || opened.Message == "" || where[0] != "C-left/"+opened.Message {
+		t.Errorf("resolved was sent to %v, opened to %v", where, opened)
 	}
 }
 
 func TestUnknownOwnersShareOneDigest(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "nobody", "stray")
 	w.finding(t, "b", audit.EventOpened, "platform")
 	if diff := cmp.Diff([]string{"platform sent "}, results(w.deliver(t))); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	w.expect(t, "nobody a details", "nobody a opened", "platform b details", "platform b opened", "stray a details", "stray a opened")
-	if w.slack.sent != 2 {
-		t.Errorf("%d messages were sent", w.slack.sent)
+	if w.slack.count != 2 {
+		t.Errorf("%d messages were sent", w.slack.count)
 	}
 }
 
-func TestWhatCannotBeSentNowIsSentLater(t *testing.T) {
-	w := newWorld()
+func TestFailedItemsAreSentLater(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.finding(t, "b", audit.EventOpened, "right")
 	w.slack.refuse = func(to notify.Recipient) error {
@@ -165,11 +165,11 @@ func TestWhatCannotBeSentNowIsSentLater(t *testing.T) {
 	w.expect(t, "left a resolved")
 }
 
-func TestDetailsThatFailAreSentAloneLater(t *testing.T) {
-	w := newWorld()
+func TestFailedDetailsAreSentLater(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.slack.refuse = func(notify.Recipient) error {
-		if w.slack.sent > 0 {
+		if w.slack.count > 0 {
 			return errors.New("down")
 		}
 		return nil
@@ -184,8 +184,8 @@ func TestDetailsThatFailAreSentAloneLater(t *testing.T) {
 	w.expect(t, "left a details")
 }
 
-func TestWhatIsRefusedGoesToTheFallback(t *testing.T) {
-	w := newWorld()
+func TestRefusedItemsGoToTheFallback(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.slack.refuse = func(to notify.Recipient) error {
 		if to.Owner == "left" {
@@ -207,12 +207,12 @@ func TestWhatIsRefusedGoesToTheFallback(t *testing.T) {
 	w.deliver(t)
 	w.expect(t, "left a resolved")
 	if m := w.store.held["a"].Notifications[0]; m.Error != "" {
-		t.Errorf("it is accepted and still called %q", m.Error)
+		t.Errorf("it was accepted, but still has the error %q", m.Error)
 	}
 }
 
-func TestWhatEverybodyRefusesIsTriedHourly(t *testing.T) {
-	w := newWorld()
+func TestRefusedItemsAreRetriedHourly(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	tries := 0
 	w.slack.refuse = func(notify.Recipient) error {
@@ -235,8 +235,8 @@ func TestWhatEverybodyRefusesIsTriedHourly(t *testing.T) {
 	w.expect(t, "left a details", "left a opened")
 }
 
-func TestQuietHoursHoldWhatIsDue(t *testing.T) {
-	w := newWorld()
+func TestQuietHoursHoldPendingItems(t *testing.T) {
+	w := newFixture()
 	w.quiet = true
 	w.finding(t, "a", audit.EventOpened, "left")
 	if diff := cmp.Diff([]string{"left held quiet hours"}, results(w.deliver(t))); diff != "" {
@@ -249,13 +249,13 @@ func TestQuietHoursHoldWhatIsDue(t *testing.T) {
 }
 
 func TestReminders(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.deliver(t)
 	w.now = w.now.Add(12 * time.Hour)
 	w.finding(t, "b", audit.EventOpened, "left")
 	w.deliver(t)
-	w.heard()
+	w.takeSent()
 	w.now = w.now.Add(11 * time.Hour)
 	w.deliver(t)
 	w.expect(t)
@@ -272,7 +272,7 @@ func TestReminders(t *testing.T) {
 }
 
 func TestReleasedOwnersAreForgotten(t *testing.T) {
-	w := newWorld()
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.deliver(t)
 	s := w.store.held["a"]
@@ -281,19 +281,19 @@ func TestReleasedOwnersAreForgotten(t *testing.T) {
 	m.Pending = audit.EventReleased
 	s.SetNotification(m)
 	w.store.held["a"] = s
-	w.heard()
+	w.takeSent()
 	w.deliver(t)
 	w.expect(t, "left a released")
-	if told := w.store.held["a"].Notifications; len(told) != 0 {
-		t.Errorf("kept: %+v", told)
+	if kept := w.store.held["a"].Notifications; len(kept) != 0 {
+		t.Errorf("kept: %+v", kept)
 	}
 }
 
-func TestARefusedReminderIsTriedHourly(t *testing.T) {
-	w := newWorld()
+func TestRefusedRemindersAreRetriedHourly(t *testing.T) {
+	w := newFixture()
 	w.finding(t, "a", audit.EventOpened, "left")
 	w.deliver(t)
-	w.heard()
+	w.takeSent()
 	w.now = w.now.Add(24 * time.Hour)
 	tries := 0
 	w.slack.refuse = func(notify.Recipient) error {

@@ -1,37 +1,65 @@
 package notify
 
 import (
+	"slices"
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 )
 
-// The names of the senders, under which it is stored what was told.
-const (
-	SlackName        = "slack"         // by bot token
-	SlackWebhookName = "slack-webhook" // by an incoming webhook, without threads
-	WebhookName      = "webhook"       // JSON for anything else
-)
+// Route is how one owner is notified.
+type Route struct {
+	Sender string // name
+	To     Recipient
+	// Quiet is true in the recipient's quiet hours: what is pending waits.
+	Quiet bool
+	// Fallback is the route to the fallback owner, used if this one is refused; nil if
+	// there is none, or this is it.
+	Fallback *Route
+}
 
-// Router finds the way to owners: what the config says of them, and what their
-// Namespaces do where it lets them.
+// Routes returns the routes to an owner for findings of a rule, at most one per sender.
+// There are none to an owner who is not notified, or cannot be reached.
+type Routes func(rule, owner string) []Route
+
+// Senders returns the names of the senders that notify an owner of findings of a rule,
+// in the order of the routes.
+func (r Routes) Senders(rule, owner string) []string {
+	var out []string
+	for _, route := range r(rule, owner) {
+		out = append(out, route.Sender)
+	}
+	return out
+}
+
+func (r Routes) bySender(sender, rule, owner string) (Route, bool) {
+	for _, route := range r(rule, owner) {
+		if route.Sender == sender {
+			return route, true
+		}
+	}
+	return Route{}, false
+}
+
+// Router finds the routes to owners from the config, and from the annotations of their
+// Namespaces where the config permits that.
 type Router struct {
 	Config    *config.Config
 	Ownership []audit.NamespaceOwner
 	Now       time.Time
-	// Has reports whether there is a sender of that name.
-	Has func(sender string) bool
-	// Rehearsal also goes the ways that report-only closes.
-	Rehearsal bool
+	// HasSender reports whether there is a sender of that name.
+	HasSender func(name string) bool
+	// IncludeReportOnly ignores reportOnly in the config.
+	IncludeReportOnly bool
 }
 
-// Routes returns the ways to owners.
+// Routes returns the routes to owners.
 func (r *Router) Routes() Routes {
-	channels := audit.Naming(r.Ownership)
+	channels := audit.ChannelNamespaces(r.Ownership)
 	return func(rule, owner string) []Route {
 		team := r.Config.Owners.Team(owner)
-		if !r.Rehearsal && (r.Config.Rules[rule].ReportOnly || team != nil && team.ReportOnly) {
+		if !r.IncludeReportOnly && (r.Config.Rules[rule].ReportOnly || team != nil && team.ReportOnly) {
 			return nil
 		}
 		row, named := channels[owner]
@@ -39,51 +67,87 @@ func (r *Router) Routes() Routes {
 			row = audit.NamespaceOwner{Owner: owner}
 		}
 		var out []Route
-		if slack, ok := r.slack(row); ok {
+		if slack, ok := r.slackRoute(row); ok {
 			out = append(out, slack)
 		}
-		if r.Has(WebhookName) {
-			out = append(out, Route{Sender: WebhookName, To: Recipient{Owner: owner}, Quiet: r.quiet(owner)})
+		if r.HasSender(WebhookName) {
+			out = append(out, Route{Sender: WebhookName, To: Recipient{Owner: owner}, Quiet: r.inQuietHours(owner)})
 		}
 		return out
 	}
 }
 
-// slack returns the way to an owner in Slack, with that to the fallback owner
-// behind it.
-func (r *Router) slack(row audit.NamespaceOwner) (Route, bool) {
-	fallback, other := r.place(audit.NamespaceOwner{Owner: r.Config.Owners.Fallback})
-	own, ok := r.place(row)
+// slackRoute returns the route to an owner in Slack, with that to the fallback owner.
+func (r *Router) slackRoute(row audit.NamespaceOwner) (Route, bool) {
+	fallback, hasFallback := r.ownRoute(audit.NamespaceOwner{Owner: r.Config.Owners.Fallback})
+	own, ok := r.ownRoute(row)
 	switch {
 	case !ok:
-		return fallback, other
-	case other && own.To != fallback.To:
+		return fallback, hasFallback
+	case hasFallback && own.To != fallback.To:
 		own.Fallback = &fallback
 	}
 	return own, true
 }
 
-// place returns the way to where an owner itself is told.
-func (r *Router) place(row audit.NamespaceOwner) (Route, bool) {
+// ownRoute returns the route to an owner's own channel or webhook in Slack.
+func (r *Router) ownRoute(row audit.NamespaceOwner) (Route, bool) {
 	to := audit.DestinationOf(row, r.Config)
-	if row.Owner == "" || to.From == audit.FromNowhere || to.From == audit.FromFallback {
+	if row.Owner == "" || to.From == audit.FromNone || to.From == audit.FromFallback {
 		return Route{}, false
 	}
-	route := Route{Sender: SlackName, To: Recipient{Owner: row.Owner, Address: to.Channel}, Quiet: r.quiet(row.Owner)}
+	route := Route{Sender: SlackName, To: Recipient{Owner: row.Owner, Address: to.Channel}, Quiet: r.inQuietHours(row.Owner)}
 	if to.WebhookFile != "" {
 		route.Sender, route.To.Address = SlackWebhookName, to.WebhookFile
 	}
 	team := r.Config.Owners.Team(row.Owner)
 	if team != nil {
 		route.To.Mention = string(team.Slack.Mention)
-		if team.ReportOnly && !r.Rehearsal {
+		if team.ReportOnly && !r.IncludeReportOnly {
 			return Route{}, false
 		}
 	}
-	return route, r.Has(route.Sender)
+	return route, r.HasSender(route.Sender)
 }
 
-func (r *Router) quiet(owner string) bool {
+func (r *Router) inQuietHours(owner string) bool {
 	team := r.Config.Owners.Team(owner)
 	return team != nil && team.QuietHours.Quiet(r.Now)
+}
+
+// ReportOnly counts the findings that no one is notified of because of reportOnly, and the
+// digests that would be sent without it. It is nil if the config has no reportOnly.
+func (r *Router) ReportOnly(findings []audit.Finding) *audit.ReportOnly {
+	reportOnly := slices.ContainsFunc(r.Config.Owners.Teams, func(t config.Team) bool { return t.ReportOnly })
+	for _, rule := range r.Config.Rules {
+		reportOnly = reportOnly || rule.ReportOnly
+	}
+	if !reportOnly {
+		return nil
+	}
+	all := *r
+	all.IncludeReportOnly = true
+	routes, allRoutes := r.Routes(), all.Routes()
+	type digest struct {
+		sender string
+		to     Recipient
+	}
+	digests := map[digest]bool{}
+	var out audit.ReportOnly
+	for _, f := range findings {
+		silenced := false
+		for _, owner := range f.Owners {
+			for _, route := range allRoutes(f.Rule, owner) {
+				if now, ok := routes.bySender(route.Sender, f.Rule, owner); !ok || now.To != route.To {
+					silenced = true
+					digests[digest{route.Sender, route.To}] = true
+				}
+			}
+		}
+		if silenced {
+			out.Findings++
+		}
+	}
+	out.Messages = len(digests)
+	return &out
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/notify"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 const registry = `
@@ -45,27 +45,27 @@ func TestRoutes(t *testing.T) {
 	for _, c := range []struct {
 		name, rule, owner string
 		senders           string
-		rehearsal         bool
+		includeReportOnly bool
 		change            [2]string
 		want              []notify.Route
 	}{
-		{name: "a team is told in its channel, and let alone in its quiet hours", owner: "shop", want: []notify.Route{to(notify.Route{Sender: "slack", To: notify.Recipient{Owner: "shop", Address: "C01", Mention: "<@U01>"}, Quiet: true})}},
-		{name: "a team with an incoming webhook by that", owner: "hooked", want: []notify.Route{to(notify.Route{Sender: "slack-webhook", To: notify.Recipient{Owner: "hooked", Address: "hooks/it"}})}},
-		{name: "a team that is report-only is not told", owner: "silent"},
-		{name: "but would be", owner: "silent", rehearsal: true, want: []notify.Route{to(notify.Route{Sender: "slack", To: notify.Recipient{Owner: "silent", Address: "C02"}})}},
-		{name: "nobody is told of a rule that is report-only", rule: "owner-known", owner: "shop"},
-		{name: "a team without a place goes to the fallback", owner: "placeless", want: []notify.Route{fallback}},
-		{name: "an owner that nobody knows goes to the fallback", owner: "stranger", want: []notify.Route{fallback}},
-		{name: "the fallback has no other behind it", owner: "platform", want: []notify.Route{fallback}},
-		{name: "an owner without a place is told where its first Namespace says", owner: "tenant", want: []notify.Route{to(notify.Route{Sender: "slack", To: notify.Recipient{Owner: "tenant", Address: "team-a"}})}},
-		{name: "a channel that is not allowed is none", owner: "thief", want: []notify.Route{fallback}},
-		{name: "without a token nobody is told by it", owner: "shop", senders: "webhook", want: []notify.Route{{Sender: "webhook", To: notify.Recipient{Owner: "shop"}, Quiet: true}}},
-		{name: "a webhook is told of every owner", owner: "stranger", senders: "slack webhook", want: []notify.Route{fallback, webhook("stranger")}},
-		{name: "a fallback that is report-only is none", owner: "stranger", change: [2]string{"name: platform,", "name: platform, reportOnly: true,"}},
-		{name: "without a fallback nobody is told of a stranger", owner: "stranger", change: [2]string{"fallback: platform", "keys: [owner]"}},
+		{name: "a team is notified in its channel, and has quiet hours", owner: "shop", want: []notify.Route{to(notify.Route{Sender: "slack", To: notify.Recipient{Owner: "shop", Address: "C01", Mention: "<@U01>"}, Quiet: true})}},
+		{name: "a team with an incoming webhook is notified there", owner: "hooked", want: []notify.Route{to(notify.Route{Sender: "slack-webhook", To: notify.Recipient{Owner: "hooked", Address: "hooks/it"}})}},
+		{name: "a report-only team is not notified", owner: "silent"},
+		{name: "unless report-only is included", owner: "silent", includeReportOnly: true, want: []notify.Route{to(notify.Route{Sender: "slack", To: notify.Recipient{Owner: "silent", Address: "C02"}})}},
+		{name: "a report-only rule notifies no one", rule: "owner-known", owner: "shop"},
+		{name: "a team without a channel uses the fallback", owner: "placeless", want: []notify.Route{fallback}},
+		{name: "an unknown owner uses the fallback", owner: "stranger", want: []notify.Route{fallback}},
+		{name: "the fallback has no fallback", owner: "platform", want: []notify.Route{fallback}},
+		{name: "an owner without a channel uses the one of its first Namespace", owner: "tenant", want: []notify.Route{to(notify.Route{Sender: "slack", To: notify.Recipient{Owner: "tenant", Address: "team-a"}})}},
+		{name: "a channel that is not allowed is ignored", owner: "thief", want: []notify.Route{fallback}},
+		{name: "without a token Slack is not used", owner: "shop", senders: "webhook", want: []notify.Route{{Sender: "webhook", To: notify.Recipient{Owner: "shop"}, Quiet: true}}},
+		{name: "the webhook is notified of all owners", owner: "stranger", senders: "slack webhook", want: []notify.Route{fallback, webhook("stranger")}},
+		{name: "a report-only fallback is ignored", owner: "stranger", change: [2]string{"name: platform,", "name: platform, reportOnly: true,"}},
+		{name: "without a fallback an unknown owner is not notified", owner: "stranger", change: [2]string{"fallback: platform", "keys: [owner]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg, err := config.Parse([]byte(strings.Replace(registry, c.change[0], c.change[1], 1)), "test", rules.All())
+			cfg, err := config.Parse([]byte(strings.Replace(registry, c.change[0], c.change[1], 1)), "test", catalog.All())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,8 +73,8 @@ func TestRoutes(t *testing.T) {
 				c.senders = "slack slack-webhook"
 			}
 			r := notify.Router{
-				Config: &cfg, Ownership: ownership, Now: start, Rehearsal: c.rehearsal,
-				Has: func(name string) bool { return strings.Contains(" "+c.senders+" ", " "+name+" ") },
+				Config: &cfg, Ownership: ownership, Now: start, IncludeReportOnly: c.includeReportOnly,
+				HasSender: func(name string) bool { return strings.Contains(" "+c.senders+" ", " "+name+" ") },
 			}
 			rule := c.rule
 			if rule == "" {
@@ -86,6 +86,6 @@ func TestRoutes(t *testing.T) {
 		})
 	}
 	if start.Hour() != 8 || start.Location() != time.UTC {
-		t.Fatal("the table goes by 08:00 UTC")
+		t.Fatal("the table assumes 08:00 UTC")
 	}
 }

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 )
 
-// shownSecret is all that is ever seen of a Secret.
+// shownSecret is printed in place of a Secret.
 const shownSecret = "<secret>"
 
-// Secret is a token or key. However it is printed, logged or encoded, "<secret>" is
-// what is seen; Reveal alone tells what it is. The zero value is empty, and is
-// printed the same.
+// Secret is a token or key. It prints, logs and encodes as "<secret>"; only Reveal
+// returns its value. The zero value is empty, and prints the same.
 type Secret struct {
-	// A function, for packages that print what is private by reflection find an
-	// address in it, and would find a text in a text.
+	// Packages that print private fields by reflection find an address in a function;
+	// in a string they would find the value.
 	reveal func() string
 }
 
@@ -28,22 +28,35 @@ var (
 	_ slog.LogValuer         = Secret{}
 )
 
-// NewSecret returns the secret that a file holds: what is in it but for the white
-// space around it, which editors leave at the end of files. It has to be one word
-// of printable ASCII, since it goes to places that take no more.
+// NewSecret returns the secret in the content of a file, without surrounding white
+// space, since editors leave a newline at the end. It must be one word of printable
+// ASCII: it goes into URLs and headers.
 func NewSecret(content []byte) (Secret, error) {
 	value := strings.TrimSpace(string(content))
 	if value == "" {
 		return Secret{}, errors.New("it is empty")
 	}
-	// What is wrong is not shown: it may be all but right.
+	// The error does not show the value: it may be almost right.
 	if strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return Secret{}, errors.New("it is not one word of printable ASCII")
 	}
 	return Secret{func() string { return value }}, nil
 }
 
-// Reveal returns the secret itself, for the one place that needs it.
+// ReadSecret returns the secret in a file.
+func ReadSecret(path string) (Secret, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Secret{}, err
+	}
+	secret, err := NewSecret(data)
+	if err != nil {
+		return Secret{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return secret, nil
+}
+
+// Reveal returns the value, for the one place that needs it.
 func (s Secret) Reveal() string {
 	if s.reveal == nil {
 		return ""
@@ -54,8 +67,8 @@ func (s Secret) Reveal() string {
 // Empty reports whether there is no secret.
 func (s Secret) Empty() bool { return s.Reveal() == "" }
 
-// Redact returns a text of others, such as the answer of a receiver, with
-// "<secret>" in the place of the secret wherever it stands.
+// Redact replaces the secret with "<secret>" in text from elsewhere, such as the
+// response of a receiver.
 func (s Secret) Redact(text string) string {
 	if s.Empty() {
 		return text
@@ -65,7 +78,7 @@ func (s Secret) Redact(text string) string {
 
 // Format prints "<secret>" for every verb, flag and width.
 func (s Secret) Format(f fmt.State, _ rune) {
-	// The printer keeps the error of its writer.
+	// The formatter keeps the error of its writer.
 	_, _ = io.WriteString(f, shownSecret)
 }
 

@@ -26,7 +26,7 @@ func newSecret(t *testing.T) notify.Secret {
 	return s
 }
 
-// holder has a secret in every way in which a struct can.
+// holder contains a secret in every way that a struct can.
 type holder struct {
 	Public  notify.Secret
 	private notify.Secret
@@ -66,7 +66,7 @@ func TestNoVerbPrintsASecret(t *testing.T) {
 	}
 }
 
-func TestNoEncodingHoldsASecret(t *testing.T) {
+func TestNoEncodingContainsASecret(t *testing.T) {
 	s := newSecret(t)
 	h := newHolder(s)
 	var texts, jsons bytes.Buffer
@@ -90,10 +90,10 @@ func TestNoEncodingHoldsASecret(t *testing.T) {
 		"JSON": string(asJSON), "YAML": string(asYAML), "XML": string(asXML),
 	} {
 		if strings.Contains(got, hidden) {
-			t.Errorf("%s holds it: %s", name, got)
+			t.Errorf("%s contains it: %s", name, got)
 		}
 		if !strings.Contains(got, "secret") {
-			t.Errorf("%s does not say that there is one: %s", name, got)
+			t.Errorf("%s does not show that there is a secret: %s", name, got)
 		}
 	}
 }
@@ -102,13 +102,13 @@ func TestNewSecret(t *testing.T) {
 	for _, row := range []struct {
 		name, content, want, err string
 	}{
-		{"a word is taken as it is", "abc", "abc", ""},
-		{"white space around it is not part of it", "\r\n abc\t\r\n", "abc", ""},
-		{"an empty file holds none", "", "", "it is empty"},
-		{"neither does a blank one", " \n\n", "", "it is empty"},
-		{"two lines are two secrets, or none", "abc\nxyz", "", "it is not one word of printable ASCII"},
-		{"a byte order mark is no part of any", "\ufeffabc", "", "it is not one word of printable ASCII"},
-		{"nor is a NUL", "ab\x00c", "", "it is not one word of printable ASCII"},
+		{"a word", "abc", "abc", ""},
+		{"surrounding white space is trimmed", "\r\n abc\t\r\n", "abc", ""},
+		{"an empty file", "", "", "it is empty"},
+		{"a blank file", " \n\n", "", "it is empty"},
+		{"two lines", "abc\nxyz", "", "it is not one word of printable ASCII"},
+		{"a byte order mark", "\ufeffabc", "", "it is not one word of printable ASCII"},
+		{"a NUL", "ab\x00c", "", "it is not one word of printable ASCII"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, err := notify.NewSecret([]byte(row.content))

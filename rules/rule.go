@@ -2,8 +2,9 @@
 //
 // A rule is a value: a name, a doc, the kinds it needs and a pure function from
 // a view of the snapshot to violations. Rules do no IO, hold no state and look
-// at no clock. To add one, write its file here, its folder of fixtures in
-// testdata/rules, and its line in All; rulestest holds it to the rest.
+// at no clock. To add one, write its package beneath this one, its folder of
+// fixtures in testdata/rules, and its line in catalog.All; rulestest holds it to
+// the rest.
 package rules
 
 import (
@@ -83,13 +84,6 @@ type Previous struct {
 	At    time.Time
 }
 
-func (in Input) before(namespace string, d snapshot.Direction) Previous {
-	if in.Previous == nil {
-		return Previous{}
-	}
-	return in.Previous(namespace, d)
-}
-
 // Result is what a rule found.
 type Result struct {
 	Violations []Violation
@@ -158,4 +152,37 @@ func Validate(set []*Rule) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Isolation is what the policies of one namespace amount to, as
+// default-deny-present judges them. The words are those of the report.
+type Isolation struct {
+	Namespace string
+	Workloads int // live ones, without those in the host's network
+	Ingress   IsolationState
+	Egress    IsolationState
+	Open      string // none, ingress, egress, both, partial
+	Scope     string // all, world, cluster, tcp: how far open; empty if none
+	Exempt    bool   // exempted by the config
+	Exposed   []Exposed
+	// NotEvaluated are the kinds of policies that nothing here understands and
+	// that may be about the namespace: what stands in the row leaves them out.
+	NotEvaluated []string
+}
+
+// Denial says whether traffic in one direction is denied by default.
+type IsolationState string
+
+// The denials there are.
+const (
+	Present IsolationState = "present"
+	Missing IsolationState = "missing"
+	Partial IsolationState = "partial"
+)
+
+// Exposed is a workload whose pods are open.
+type Exposed struct {
+	Kind, Name string
+	Direction  string // ingress, egress, both
+	Reason     string // a word of the verdict model, such as "not-selected"
 }

@@ -3,7 +3,7 @@ package rules
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
+	"fmt"
 	"strings"
 	"time"
 
@@ -74,6 +74,14 @@ func ID(rule string, s Subject) string {
 	return rule + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
+// Advisory is worth a line in the report, but never a finding.
+type Advisory struct {
+	Subject Subject
+	Owners  []Owner
+	Message string
+	Objects []Object
+}
+
 // Object is an object that a violation rests on.
 type Object struct {
 	snapshot.Ref
@@ -83,54 +91,66 @@ type Object struct {
 	Detail  string    // more of it for people
 }
 
-// Advisory is worth a line in the report, but never a finding.
-type Advisory struct {
-	Subject Subject
-	Owners  []Owner
-	Message string
-	Objects []Object
+// ObjectOf returns the object of a violation.
+func ObjectOf(m *snapshot.Meta, owner Owner, reason, detail string) Object {
+	return Object{Ref: m.Ref(), Owner: owner.Name, Created: m.Created, Reason: reason, Detail: detail}
 }
 
-// Owner is who must act for an object.
-type Owner struct {
-	// Name is the team's name. It is empty where no owner is known.
-	Name string
-	// Namespace is the namespace that stands for the owner where none is
-	// known: each such namespace is an owner of its own.
-	Namespace string
-	// Source says what decided, for people: "label owner of the Namespace".
-	Source string
-	// Contradicts is the object's own owner key where it names another owner
-	// than its Namespace and was not believed.
-	Contradicts snapshot.OwnerKey
-}
-
-// Known reports whether somebody is named as owner.
-func (o Owner) Known() bool { return o.Name != "" }
-
-// Is reports whether two objects have the same owner.
-func (o Owner) Is(other Owner) bool { return o.id() == other.id() }
-
-// ownerID is what makes owners one: a team, or the namespace that stands for one
-// that is not known.
-type ownerID struct{ team, namespace string }
-
-func (o Owner) id() ownerID {
-	if o.Known() {
-		return ownerID{team: o.Name}
+// CompareObjects orders objects by creation, then reference. Those whose
+// creation is not known come last.
+func CompareObjects(a, b Object) int {
+	switch {
+	case a.Created.Equal(b.Created):
+		return a.Ref.Compare(b.Ref)
+	case a.Created.IsZero():
+		return 1
+	case b.Created.IsZero():
+		return -1
 	}
-	return ownerID{namespace: o.Namespace}
+	return a.Created.Compare(b.Created)
 }
 
-// String returns the owner as people write it.
-func (o Owner) String() string {
-	if o.Known() {
-		return o.Name
+// Severity is what a violation weighs. The zero value is none.
+type Severity uint8
+
+// The severities, the lightest first.
+const (
+	Low Severity = iota + 1
+	Medium
+	High
+)
+
+// String returns the severity in lower case, or "none".
+func (s Severity) String() string {
+	switch s {
+	case Low:
+		return "low"
+	case Medium:
+		return "medium"
+	case High:
+		return "high"
 	}
-	return "no owner"
+	return "none"
 }
 
-// SameOwner reports whether all owners are one.
-func SameOwner(owners []Owner) bool {
-	return !slices.ContainsFunc(owners, func(o Owner) bool { return !o.Is(owners[0]) })
+// UnmarshalText reads low, medium or high.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for _, v := range []Severity{Low, Medium, High} {
+		if v.String() == string(text) {
+			*s = v
+			return nil
+		}
+	}
+	return fmt.Errorf("severity %q is none of low, medium, high", text)
+}
+
+// MarshalText returns what UnmarshalText reads.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Lower returns the severity n steps lighter, at least Low.
+func (s Severity) Lower(n uint8) Severity {
+	if s <= Low || uint8(s) <= n {
+		return Low
+	}
+	return max(s-Severity(n), Low)
 }

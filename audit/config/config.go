@@ -8,7 +8,9 @@
 // interval) is no policy and belongs to flags.
 package config
 
-import "time"
+import (
+	"time"
+)
 
 // Config is a sound config. The zero value is not: start from Default, Read or
 // Parse.
@@ -44,4 +46,53 @@ func Default() Config {
 
 		Pushgateway: defaultPushgateway(),
 	}
+}
+
+// Pushgateway says where metrics are pushed to, and how. What proves who pushes
+// is read from files and never stands in the config.
+type Pushgateway struct {
+	URL URL `yaml:"url"` // empty: nowhere
+	// Timeout is how long one push may take; 10 seconds by default.
+	Timeout   Duration  `yaml:"timeout"`
+	BasicAuth BasicAuth `yaml:"basicAuth"`
+	// BearerTokenFile is the path of a file with a token, empty for none. It may
+	// not stand beside BasicAuth.
+	BearerTokenFile string `yaml:"bearerTokenFile"`
+	// CAFile is the path of the certificates, in PEM, of those who may have
+	// signed the server's; empty for those that the system trusts.
+	CAFile string `yaml:"caFile"`
+	// CertFile and KeyFile are the paths of a client certificate and its key, in
+	// PEM. Both or neither are there.
+	CertFile string `yaml:"certFile"`
+	KeyFile  string `yaml:"keyFile"`
+}
+
+// BasicAuth names a user. The zero value is none.
+type BasicAuth struct {
+	Username     string `yaml:"username"`
+	PasswordFile string `yaml:"passwordFile"`
+}
+
+func defaultPushgateway() Pushgateway { return Pushgateway{Timeout: Duration(10 * time.Second)} }
+
+// Webhook says where digests are sent to for chat and ticket systems of any
+// sort. The zero value is nowhere.
+type Webhook struct {
+	URL URL `yaml:"url"`
+	// SecretFile is the path of the file that holds the key by which each
+	// message is signed. It is there whenever URL is.
+	SecretFile string `yaml:"secretFile"`
+}
+
+// Findings says how findings are kept.
+type Findings struct {
+	// KeepResolved is how long a resolved finding stays; 30 days by default.
+	KeepResolved Duration `yaml:"keepResolved"`
+}
+
+// Limits bound what one sweep may do.
+type Limits struct {
+	// NewFindings is how many findings one sweep may open before it counts as a
+	// storm, of which owners are told in one summary; 500 by default.
+	NewFindings Count `yaml:"newFindings"`
 }

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Position is a place in a config file.
@@ -71,4 +74,94 @@ func (p *problems) err() error {
 		errs[i] = p.list[i].err
 	}
 	return errors.Join(errs...)
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
+
+// join returns the path of a key in the section at a path. A key that would
+// make the path hard to read is quoted, and shortened.
+func join(path, key string) string {
+	switch {
+	case !plainKey.MatchString(key) || holdsSecret(key):
+		return path + "[" + shown(key) + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+// index returns the path of an item in the list at a path.
+func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// secrets are what people paste into the wrong field: tokens of Slack, the
+// address of an incoming webhook, and whatever stands before the @ of a URL.
+var secrets = regexp.MustCompile(`(?is)(xox[a-z]|xapp)-[a-z0-9._-]*|hooks\.slack(-gov)?\.com.*|//.*@`)
+
+// holdsSecret reports whether a text holds what looks like a secret.
+func holdsSecret(s string) bool { return secrets.MatchString(s) }
+
+// shown returns a value of the file as a message may show it: quoted, on one
+// line, without what looks like a secret, and not too long.
+func shown(value string) string {
+	// Clipped last, for half a secret would not be recognised.
+	return strconv.Quote(clip(secrets.ReplaceAllString(value, "<secret>"), 60))
+}
+
+// clip cuts a text to at most so many characters.
+func clip(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
+
+// suggest returns the known word that somebody most likely meant, or "". It
+// takes the nearest by letters to change, or one that begins alike.
+func suggest(word string, known []string) string {
+	word = strings.ToLower(word)
+	if word == "" || len(word) > 64 {
+		return "" // nobody meant a word of ours, and comparing costs its length
+	}
+	best, least := "", max(len(word)/3, 1)+1
+	for _, k := range known {
+		if d := distance(word, strings.ToLower(k)); d < least {
+			best, least = k, d
+		}
+	}
+	if best != "" || len(word) < 3 {
+		return best
+	}
+	for _, k := range known {
+		if strings.HasPrefix(strings.ToLower(k), word) {
+			return k
+		}
+	}
+	return ""
+}
+
+// distance is the number of bytes to insert, delete, replace or swap with
+// their neighbour to make b of a.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = d
+		}
+	}
+	return rows[len(a)][len(b)]
 }

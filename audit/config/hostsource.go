@@ -28,15 +28,15 @@ type HostSource struct {
 func (h *HostSource) off() bool { return h.Enabled != nil && !*h.Enabled }
 
 // of returns the kind.
-func (h *HostSource) of() snapshot.Kind { return snapshot.KindOf(h.Group, h.Resource) }
+func (h *HostSource) resourceKind() snapshot.Kind { return snapshot.KindOf(h.Group, h.Resource) }
 
 // over returns a source with what the file says in place of what a ready-made one
 // does, which is the zero value where there is none.
-func (h *HostSource) over(s hostsource.Source) hostsource.Source {
+func (h *HostSource) override(s hostsource.Source) hostsource.Source {
 	if s.Hosts.IsZero() {
 		s.Deep = true
 	}
-	s.Kind, s.ReadyMade = h.of(), false
+	s.Kind, s.BuiltIn = h.resourceKind(), false
 	if h.Kind != "" {
 		s.Object = h.Kind
 	}
@@ -56,16 +56,16 @@ func (h *HostSource) over(s hostsource.Source) hostsource.Source {
 // file, less those that the file switches off, sorted by kind.
 func (c *Config) EnabledHostSources() []hostsource.Source {
 	byKind := map[snapshot.Kind]hostsource.Source{}
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		byKind[s.Kind] = s
 	}
 	for i := range c.HostSources {
 		h := &c.HostSources[i]
 		if h.off() {
-			delete(byKind, h.of())
+			delete(byKind, h.resourceKind())
 			continue
 		}
-		byKind[h.of()] = h.over(byKind[h.of()])
+		byKind[h.resourceKind()] = h.override(byKind[h.resourceKind()])
 	}
 	var sources []hostsource.Source
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {

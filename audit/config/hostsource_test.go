@@ -94,7 +94,7 @@ func TestHostSourceOverReadyMade(t *testing.T) {
 	c, plain := hostSources(t), config.Default()
 	kind := snapshot.Kind("virtualservices.networking.istio.io")
 	got, ready := enabled(&c, kind), enabled(&plain, kind)
-	if got.Hosts.String() != "object.spec.hosts" || len(got.Fields) > 0 || got.ReadyMade {
+	if got.Hosts.String() != "object.spec.hosts" || len(got.Fields) > 0 || got.BuiltIn {
 		t.Errorf("the expression was not put in the place of the ready-made one: %+v", got)
 	}
 	if !slices.Equal(got.Versions, ready.Versions) || got.Object != ready.Object || got.Deep != ready.Deep {
@@ -109,7 +109,7 @@ func TestHostSourceOverReadyMade(t *testing.T) {
 
 func TestDefaultHostSources(t *testing.T) {
 	c := config.Default()
-	if diff := cmp.Diff(hostsource.ReadyMade(), c.EnabledHostSources()); diff != "" {
+	if diff := cmp.Diff(hostsource.BuiltIn(), c.EnabledHostSources()); diff != "" {
 		t.Errorf("sources (-ready-made +enabled):\n%s", diff)
 	}
 }

@@ -1,7 +1,9 @@
 package config_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -77,5 +79,67 @@ func TestSettingsExempt(t *testing.T) {
 		if got := s.Exempt(namespace); got != want {
 			t.Errorf("namespace %s is exempt: got %v, want %v", namespace, got, want)
 		}
+	}
+}
+
+func TestExceptionMatches(t *testing.T) {
+	legacy := rules.Subject{Kind: "Namespace", Name: "legacy-1", Detail: "Egress"}
+	host := rules.Subject{Kind: "Host", Name: "*.example.com"}
+	object := rules.Subject{Kind: "Ingress", Namespace: "legacy-1", Name: "shop"}
+	for _, c := range []struct {
+		says    string
+		rule    string
+		pattern config.Subject
+		subject rules.Subject
+		want    bool
+	}{
+		{"a glob is for the name of a Namespace", "r", config.Subject{Namespace: "legacy-*"}, legacy, true},
+		{"and for the namespace of anything else", "r", config.Subject{Namespace: "legacy-*"}, object, true},
+		{"a glob that is another's is not for it", "r", config.Subject{Namespace: "lab-*"}, legacy, false},
+		{"a host is in no namespace", "r", config.Subject{Namespace: "legacy-*"}, host, false},
+		{"a name is exact", "r", config.Subject{Name: "legacy-1"}, legacy, true},
+		{"a name is no glob", "r", config.Subject{Name: "legacy-*"}, legacy, false},
+		{"a wildcard host is a name", "r", config.Subject{Name: "*.example.com"}, host, true},
+		{"it is not for the hosts under it", "r", config.Subject{Name: "*.example.com"}, rules.Subject{Kind: "Host", Name: "a.example.com"}, false},
+		{"the detail must match", "r", config.Subject{Namespace: "*", Detail: "Egress"}, legacy, true},
+		{"another detail does not", "r", config.Subject{Namespace: "*", Detail: "Ingress"}, legacy, false},
+		{"the kind must match", "r", config.Subject{Kind: "Namespace", Name: "legacy-1"}, legacy, true},
+		{"another kind does not", "r", config.Subject{Kind: "Host", Name: "legacy-1"}, legacy, false},
+		{"the rule must match", "other", config.Subject{Name: "legacy-1"}, legacy, false},
+		{"an empty subject is for nothing", "r", config.Subject{}, legacy, false},
+	} {
+		e := config.Exception{Rule: "r", Subject: c.pattern}
+		if got := e.Matches(c.rule, c.subject); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.says, got, c.want)
+		}
+	}
+}
+
+func TestExpired(t *testing.T) {
+	c := parse(t, `exceptions:
+  - {rule: owner-known, subject: {name: a}, reason: r, expires: 2027-03-31}
+  - {rule: owner-known, subject: {name: b}, reason: r, expires: 2027-04-01}
+  - rule: owner-known
+    subject: {name: c}
+    reason: r
+    expires: 2027-03-31T18:00:00Z
+`)
+	var got []string
+	for _, e := range c.Expired(time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC)) {
+		got = append(got, e.Error())
+	}
+	want := []string{
+		"config.yaml:2: exceptions[0].expires: expired (2027-03-31): give it a later end or take it out",
+		"config.yaml:4: exceptions[2].expires: expired (2027-03-31T18:00:00Z): give it a later end or take it out",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("expired exceptions (-want +got):\n%s", diff)
+	}
+	if e := c.Expired(time.Date(2027, 3, 31, 0, 0, 0, 0, time.UTC)); len(e) != 0 {
+		t.Errorf("expired before its end: %v", e)
+	}
+	var expired *config.ExpiredError
+	if err := error(c.Expired(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))[1]); !errors.As(err, &expired) || expired.Exception != &c.Exceptions[1] {
+		t.Errorf("the error does not lead to the exception: %v", err)
 	}
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -94,4 +96,189 @@ func (v *validator) file(section, key, path, secret string) {
 	case holdsSecret(path):
 		v.add(section, key, "looks like a %[1]s: write the %[1]s to a file and name the file here", secret)
 	}
+}
+
+func (v *validator) owners() {
+	o := &v.c.Owners
+	if len(o.Keys) == 0 {
+		v.add("owners", "keys", "is empty: name one key at least, or leave it out for the default")
+	}
+	for i, key := range o.Keys {
+		if err := checkLabelKey(key); err != nil {
+			v.addItem("owners.keys", i, "%s", err)
+		} else if slices.Index(o.Keys, key) < i {
+			v.addItem("owners.keys", i, "%s is there twice", shown(key))
+		}
+	}
+	v.plain("owners", "fallback", o.Fallback)
+	first := map[string]string{}
+	for i := range o.Teams {
+		path := index("owners.teams", i)
+		if v.d.broken[path] {
+			continue
+		}
+		v.team(path, &o.Teams[i])
+		name := o.Teams[i].Name
+		if other, ok := first[name]; ok {
+			v.add(path, "name", "%s is the name of %s on line %d already", shown(name), other, v.d.at[other].line)
+		} else if name != "" {
+			first[name] = path
+		}
+	}
+}
+
+func (v *validator) team(path string, t *Team) {
+	v.plain(path, "name", t.Name)
+	if t.Name == "" {
+		v.missing(path, "name", v.given(path, "name"), "a team has a name")
+	}
+	labels := t.NamespaceSelector.MatchLabels
+	selector := join(path, "namespaceSelector")
+	if v.given(path, "namespaceSelector") && len(labels) == 0 && !v.d.unsure[selector] {
+		v.add(path, "namespaceSelector", "selects nothing: name a label under matchLabels, or leave it out")
+	}
+	section := join(selector, "matchLabels")
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if err := checkLabelKey(key); err != nil {
+			v.add(section, key, "%s", err)
+		}
+		if err := checkLabelValue(labels[key]); err != nil {
+			v.add(section, key, "%s", err)
+		}
+	}
+	v.teamSlack(join(path, "slack"), &t.Slack)
+	v.quietHours(path, t.QuietHours)
+}
+
+// This file checks how owners are told.
+
+func (v *validator) slack() {
+	v.file("slack", "tokenFile", v.c.Slack.TokenFile, "token")
+	from, path := v.c.Slack.ChannelFrom, "slack.channelFrom"
+	if !v.given("slack", "channelFrom") || v.d.unsure[path] {
+		return
+	}
+	key, globs := v.given(path, "namespaceAnnotation"), v.given(path, "allow")
+	switch {
+	case key && from.NamespaceAnnotation == "", globs && !key:
+		v.missing(path, "namespaceAnnotation", key, "name the annotation of a Namespace that holds its channel")
+	case key:
+		if err := checkLabelKey(from.NamespaceAnnotation); err != nil {
+			v.add(path, "namespaceAnnotation", "%s", err)
+		}
+	}
+	if len(from.Allow) == 0 && (globs || key) {
+		v.missing(path, "allow", globs, `name the channels that it may hold, such as "team-*"`)
+	}
+}
+
+func (v *validator) teamSlack(path string, s *TeamSlack) {
+	v.file(path, "webhookFile", s.WebhookFile, "webhook's URL")
+	channel, webhook := v.given(path, "channel"), v.given(path, "webhookFile")
+	switch {
+	case channel && webhook:
+		v.add(path, "webhookFile", "stands beside channel: name one of them")
+	// The channel may come from a Namespace.
+	case v.given(path, "mention") && !channel && !webhook && !v.given("slack", "channelFrom") && !v.d.unsure[path]:
+		v.add(path, "mention", "calls nobody: the team has neither channel nor webhookFile")
+	}
+}
+
+// quietHours checks those of a team, which stands at a path.
+func (v *validator) quietHours(team string, q QuietHours) {
+	path := join(team, "quietHours")
+	if !v.given(team, "quietHours") || v.d.unsure[path] {
+		return
+	}
+	from, to := v.given(path, "from"), v.given(path, "to")
+	if !from && !to && !v.given(path, "timeZone") {
+		return // a section without anything in it is as good as none
+	}
+	if !from {
+		v.missing(path, "from", false, "say when the quiet hours begin, such as 22:00")
+	}
+	if !to {
+		v.missing(path, "to", false, "say when the quiet hours are over, such as 07:00")
+	}
+	if from && to && q.From == q.To {
+		v.add(path, "to", "%s is when they begin: a team that is never told anything has reportOnly: true", q.To)
+	}
+}
+
+func (v *validator) webhook() {
+	w := v.c.Webhook
+	v.file("webhook", "secretFile", w.SecretFile, "secret")
+	if holdsSecret(string(w.URL)) {
+		v.add("webhook", "url", "is the URL of an incoming webhook of Slack, which is a secret: write it to a file and name that as slack.webhookFile of a team")
+	}
+	if v.d.unsure["webhook"] {
+		return
+	}
+	url, secret := v.given("webhook", "url"), v.given("webhook", "secretFile")
+	switch {
+	case url && !secret:
+		v.missing("webhook", "secretFile", false, "name the file with the key by which messages are signed")
+	case secret && !url:
+		v.missing("webhook", "url", false, "say where messages are sent to")
+	}
+}
+
+func (v *validator) pushgateway() {
+	const section = "pushgateway"
+	p := &v.c.Pushgateway
+	v.file(section, "bearerTokenFile", p.BearerTokenFile, "token")
+	v.file(section, "caFile", p.CAFile, "certificate")
+	v.file(section, "certFile", p.CertFile, "certificate")
+	v.file(section, "keyFile", p.KeyFile, "key")
+	set := false
+	for _, key := range []string{"basicAuth", "bearerTokenFile", "caFile", "certFile", "keyFile"} {
+		set = set || v.given(section, key)
+	}
+	switch {
+	case set && !v.given(section, "url"):
+		v.missing(section, "url", false, "without it nothing is pushed, and the other keys mean nothing")
+	case p.URL != "" && v.c.Cluster == "":
+		// In a pod every cluster has the same address, and they would overwrite
+		// each other's metrics.
+		v.missing("", "cluster", v.given("", "cluster"), "metrics are pushed under the name of the cluster")
+	}
+	v.basicAuth(section)
+	if v.given(section, "basicAuth") && v.given(section, "bearerTokenFile") {
+		v.add(section, "bearerTokenFile", "stands beside basicAuth: a request can carry one of them only")
+	}
+	if (p.CertFile == "") != (p.KeyFile == "") {
+		missing, there := "keyFile", "certFile"
+		if p.CertFile == "" {
+			missing, there = there, missing
+		}
+		if !v.given(section, missing) {
+			v.missing(section, missing, false, there+" is of no use without it")
+		}
+	}
+	if strings.HasPrefix(strings.ToLower(string(p.URL)), "http:") {
+		for _, key := range []string{"caFile", "certFile", "keyFile"} {
+			if v.given(section, key) {
+				v.add(section, key, "means nothing to a URL that begins with http://")
+			}
+		}
+	}
+}
+
+func (v *validator) basicAuth(section string) {
+	path := join(section, "basicAuth")
+	if !v.given(section, "basicAuth") || v.d.unsure[path] {
+		return
+	}
+	b := &v.c.Pushgateway.BasicAuth
+	v.plain(path, "username", b.Username)
+	switch {
+	case b.Username == "":
+		v.missing(path, "username", v.given(path, "username"), "somebody has to be named")
+	case strings.Contains(b.Username, ":"):
+		v.add(path, "username", "%s has a colon, which ends the name of a user", shown(b.Username))
+	}
+	if !v.given(path, "passwordFile") {
+		v.missing(path, "passwordFile", false, "write the password to a file and name the file here")
+	}
+	v.file(path, "passwordFile", b.PasswordFile, "password")
 }

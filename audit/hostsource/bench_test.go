@@ -11,11 +11,11 @@ func BenchmarkRead(b *testing.B) {
 		source  hostsource.Source
 		objects []objectOf
 	}{
-		{readyMade(b, "routes.route.openshift.io"), openshiftObjects()},
-		{readyMade(b, "virtualservices.networking.istio.io"), istioObjects()},
-		{readyMade(b, "ingressroutes.traefik.io"), traefikObjects()},
-		{readyMade(b, "httpproxies.projectcontour.io"), contourObjects()},
-		{readyMade(b, "domainmappings.serving.knative.dev"), knativeObjects()},
+		{builtIn(b, "routes.route.openshift.io"), openshiftObjects()},
+		{builtIn(b, "virtualservices.networking.istio.io"), istioObjects()},
+		{builtIn(b, "ingressroutes.traefik.io"), traefikObjects()},
+		{builtIn(b, "httpproxies.projectcontour.io"), contourObjects()},
+		{builtIn(b, "domainmappings.serving.knative.dev"), knativeObjects()},
 	} {
 		b.Run(c.source.Object, func(b *testing.B) {
 			object := decode(b, c.objects[0].object)

@@ -29,7 +29,7 @@ func FuzzReadyMade(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	sources := hostsource.ReadyMade()
+	sources := hostsource.BuiltIn()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var object map[string]any
 		if len(data) > 64<<10 || kjson.UnmarshalCaseSensitivePreserveInts(data, &object) != nil {
@@ -57,9 +57,9 @@ func FuzzReadyMade(f *testing.F) {
 // checkFit holds what was read to what others rely on.
 func checkFit(t *testing.T, s hostsource.Source, claims hostsource.Claims, err error) {
 	t.Helper()
-	texts := claims.Odd
+	texts := claims.Invalid
 	if err != nil {
-		if len(claims.Hosts)+len(claims.Odd) > 0 {
+		if len(claims.Hosts)+len(claims.Invalid) > 0 {
 			t.Errorf("%s: claims beside an error: %+v", s.Kind, claims)
 		}
 		texts = append(texts, err.Error())

@@ -22,14 +22,14 @@ func (s *Source) claims(values []string) Claims {
 		case isHost(value):
 			c.Hosts = append(c.Hosts, s.pattern(strings.Clone(value)))
 		default:
-			c.Odd = append(c.Odd, showOdd(value))
+			c.Invalid = append(c.Invalid, showOdd(value))
 		}
 	}
 	slices.SortFunc(c.Hosts, comparePatterns)
 	c.Hosts = slices.Compact(c.Hosts)
-	slices.Sort(c.Odd)
-	c.Odd = slices.Compact(c.Odd)
-	c.Odd = c.Odd[:min(len(c.Odd), namedOdd)]
+	slices.Sort(c.Invalid)
+	c.Invalid = slices.Compact(c.Invalid)
+	c.Invalid = c.Invalid[:min(len(c.Invalid), namedOdd)]
 	return c
 }
 

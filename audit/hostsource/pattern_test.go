@@ -38,13 +38,13 @@ func TestWhatIsAHost(t *testing.T) {
 		{"a name without end", strings.Repeat("a", 254), false},
 	} {
 		claims := read(t, hostsource.Source{Hosts: compile(t, "object.h")}, map[string]any{"h": c.value})
-		if got := len(claims.Hosts) == 1 && len(claims.Odd) == 0; got != c.host {
+		if got := len(claims.Hosts) == 1 && len(claims.Invalid) == 0; got != c.host {
 			t.Errorf("%s: %q gives %+v", c.says, c.value, claims)
 		}
-		if len(claims.Hosts)+len(claims.Odd) != 1 {
+		if len(claims.Hosts)+len(claims.Invalid) != 1 {
 			t.Errorf("%s: %q is lost: %+v", c.says, c.value, claims)
 		}
-		if text := strings.Join(claims.Odd, ""); strings.ContainsAny(text, "\x1b\u202e") || len([]rune(text)) > 160 {
+		if text := strings.Join(claims.Invalid, ""); strings.ContainsAny(text, "\x1b\u202e") || len([]rune(text)) > 160 {
 			t.Errorf("%s: %q is not fit to be shown", c.says, text)
 		}
 	}
@@ -54,8 +54,8 @@ func TestClaimsAreSortedAndEachOnce(t *testing.T) {
 	object := map[string]any{"h": []any{"b", "/3", "a", "/1", "b", "", " ", "/4", "/2", "a", "/1"}}
 	got := read(t, hostsource.Source{Hosts: compile(t, "object.h")}, object)
 	want := hostsource.Claims{
-		Hosts: []snapshot.HostPattern{{Host: "a"}, {Host: "b"}},
-		Odd:   []string{"/1", "/2", "/3"},
+		Hosts:   []snapshot.HostPattern{{Host: "a"}, {Host: "b"}},
+		Invalid: []string{"/1", "/2", "/3"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)

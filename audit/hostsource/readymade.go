@@ -8,10 +8,10 @@ import (
 )
 
 // ReadyMade returns the sources that need no config, sorted by kind.
-func ReadyMade() []Source { return slices.Clone(readyMade()) }
+func BuiltIn() []Source { return slices.Clone(builtIn()) }
 
 // readyMade compiles the expressions when they are first asked for.
-var readyMade = sync.OnceValue(func() []Source {
+var builtIn = sync.OnceValue(func() []Source {
 	sources := []Source{
 		{
 			Kind: "domainmappings.serving.knative.dev", Object: "DomainMapping",
@@ -41,7 +41,7 @@ var readyMade = sync.OnceValue(func() []Source {
 		},
 	}
 	for i := range sources {
-		sources[i].ReadyMade = true
+		sources[i].BuiltIn = true
 	}
 	return sources
 })

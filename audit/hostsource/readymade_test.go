@@ -30,7 +30,7 @@ func TestReadyMade(t *testing.T) {
 		{[]snapshot.Kind{"domainmappings.serving.knative.dev"}, knativeObjects()},
 	} {
 		for _, kind := range table.kinds {
-			s := readyMade(t, kind)
+			s := builtIn(t, kind)
 			for _, o := range table.objects {
 				if got := spell(read(t, s, decode(t, o.object))); got != o.want {
 					t.Errorf("%s: %s: got %q, want %q", kind, o.says, got, o.want)
@@ -144,7 +144,7 @@ func TestReadyMadeSparse(t *testing.T) {
 		"spec": {"host": "a.example.com", "path": "/", "wildcardPolicy": "None", "hosts": ["a.example.com"], "gateways": ["g"],
 		"routes": [{"match": "Host(` + "`a.example.com`" + `)"}], "virtualhost": {"fqdn": "a.example.com"}},
 		"status": {"ingress": [{"host": "a.example.com"}]}}`
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		check := func(change string, object map[string]any) {
 			claims, err := s.Read(t.Context(), object)
 			if got := spell(claims); err != nil || got != "" && got != "a.example.com" {
@@ -185,20 +185,20 @@ func thin(value any, path string, judge func(change string, value any)) {
 }
 
 func TestReadyMadeIsSound(t *testing.T) {
-	sources := hostsource.ReadyMade()
+	sources := hostsource.BuiltIn()
 	if !slices.IsSortedFunc(sources, func(a, b hostsource.Source) int { return strings.Compare(string(a.Kind), string(b.Kind)) }) {
 		t.Error("not sorted by kind")
 	}
 	for _, s := range sources {
-		if s.Object == "" || len(s.Versions) == 0 || len(s.Fields) == 0 || !s.ReadyMade || s.Kind.Group() == "" {
+		if s.Object == "" || len(s.Versions) == 0 || len(s.Fields) == 0 || !s.BuiltIn || s.Kind.Group() == "" {
 			t.Errorf("something is missing: %+v", s)
 		}
 	}
 }
 
-func readyMade(t testing.TB, kind snapshot.Kind) hostsource.Source {
+func builtIn(t testing.TB, kind snapshot.Kind) hostsource.Source {
 	t.Helper()
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		if s.Kind == kind {
 			return s
 		}
@@ -216,8 +216,8 @@ func spell(c hostsource.Claims) string {
 		}
 		words = append(words, h.Host)
 	}
-	if len(c.Odd) > 0 {
-		words = append(append(words, "|"), c.Odd...)
+	if len(c.Invalid) > 0 {
+		words = append(append(words, "|"), c.Invalid...)
 	}
 	return strings.Join(words, " ")
 }

@@ -27,7 +27,7 @@ type Source struct {
 	Deep bool
 	// ReadyMade is true of a source that nobody asked for: that a cluster does
 	// not serve the kind is not worth a word then.
-	ReadyMade bool
+	BuiltIn bool
 	// Fields are the fields that say what an object claims, such as
 	// "spec.hosts", so that its history tells since when at the latest.
 	// "metadata.name" never changes. Where none is named it may be any.
@@ -38,7 +38,7 @@ type Source struct {
 type Claims struct {
 	Hosts []snapshot.HostPattern // sorted, each once, none empty
 	// Odd are the first few things in place of a host that are none, sorted.
-	Odd []string
+	Invalid []string
 }
 
 // Read returns what an object claims, given as JSON is decoded. It fails where

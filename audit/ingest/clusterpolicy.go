@@ -1,8 +1,10 @@
 package ingest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,39 +12,6 @@ import (
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
-
-// clusterPolicyKinds are the kinds of the network policy API
-// (sigs.k8s.io/network-policy-api), from first to last: the two of v1alpha1, and
-// the one that they were made into. Amazon's kind of the same name has its shape
-// with the older ports.
-func clusterPolicyKinds() []Custom {
-	return []Custom{
-		clusterPolicyKind(snapshot.AdminNetworkPolicies, "AdminNetworkPolicy", adminPlace, "v1alpha1"),
-		clusterPolicyKind(snapshot.BaselineAdminNetworkPolicies, "BaselineAdminNetworkPolicy", baselinePlace, "v1alpha1"),
-		clusterPolicyKind(snapshot.ClusterNetworkPolicies, "ClusterNetworkPolicy", clusterPlace, "v1beta1", "v1alpha2"),
-		clusterPolicyKind(snapshot.AWSClusterNetworkPolicies, "ClusterNetworkPolicy", clusterPlace, "v1alpha1"),
-	}
-}
-
-func clusterPolicyKind(kind snapshot.Kind, object string, place placing, versions ...string) Custom {
-	return Custom{
-		Kind: kind, Object: object, Versions: versions,
-		take: func(in *Ingester, data []byte, f *snapshot.Facts) error {
-			var o clusterPolicy
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &o); err != nil {
-				return err
-			}
-			p, err := in.clusterPolicy(in.meta(kind.Group(), object, &o.Metadata), place, &o.Spec)
-			// A policy that no API server would have admitted tells no more than
-			// what was meant by it.
-			if err != nil {
-				p = snapshot.Policy{Meta: p.Meta, Subject: p.Subject, Isolates: o.Spec.meant(), Invalid: err.Error()}
-			}
-			f.Policies = append(f.Policies, p)
-			return nil
-		},
-	}
-}
 
 // clusterPolicy is what matters here of a policy of any of the kinds.
 type clusterPolicy struct {
@@ -91,6 +60,16 @@ func clusterPlace(_ *snapshot.Meta, s *clusterSpec) (float64, *int32, error) {
 		return snapshot.TierBaseline, s.Priority, nil
 	}
 	return snapshot.TierDefault, nil, fmt.Errorf("there is no tier %q", s.Tier)
+}
+
+// clusterPolicyFact returns the fact of an object. A policy that no API server would
+// have admitted says no more than what was meant by it.
+func (in *Ingester) clusterPolicyFact(meta snapshot.Meta, place placing, o *clusterPolicy) snapshot.Policy {
+	p, err := in.clusterPolicy(meta, place, &o.Spec)
+	if err != nil {
+		return snapshot.Policy{Meta: p.Meta, Subject: p.Subject, Isolates: o.Spec.meant(), Invalid: err.Error()}
+	}
+	return p
 }
 
 // clusterPolicy returns the fact of a policy, or what is wrong with it. Such
@@ -166,4 +145,215 @@ func (in *Ingester) clusterRule(d snapshot.Direction, r *clusterRule) (snapshot.
 	var err error
 	out.Ports, err = r.ports()
 	return out, err
+}
+
+// clusterPeer is a peer or a subject: one of its fields is set.
+type clusterPeer struct {
+	Namespaces *clusterSelector `json:"namespaces"`
+	Pods       *struct {
+		NamespaceSelector clusterSelector `json:"namespaceSelector"`
+		PodSelector       clusterSelector `json:"podSelector"`
+	} `json:"pods"`
+	Networks []string `json:"networks"`
+
+	fields int // set in the object, be they known or not
+}
+
+// UnmarshalJSON also counts the fields.
+func (p *clusterPeer) UnmarshalJSON(data []byte) error {
+	var all map[string]json.RawMessage
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &all); err != nil {
+		return err
+	}
+	type plain clusterPeer
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, (*plain)(p)); err != nil {
+		return err
+	}
+	p.fields = len(all)
+	return nil
+}
+
+// clusterSelector is a label selector. Early versions of the API had more than
+// labels in its place, such as namespaces that share a label with the subject.
+type clusterSelector struct {
+	labels  metav1.LabelSelector
+	unknown bool // it has fields that are not known here
+}
+
+// UnmarshalJSON also looks for unknown fields.
+func (s *clusterSelector) UnmarshalJSON(data []byte) error {
+	unknown, err := kjson.UnmarshalStrict(data, &s.labels)
+	s.unknown = len(unknown) > 0
+	return err
+}
+
+// errOneField is what the API server says of a peer or a subject that is not
+// exactly one thing.
+var errOneField = errors.New("it must have exactly one field")
+
+// clusterSubject returns the pods that a policy is for. No pod in the host's
+// network is among them.
+func (in *Ingester) clusterSubject(p *clusterPeer) (snapshot.Subject, error) {
+	if p.fields != 1 {
+		return nil, errOneField
+	}
+	var peers snapshot.Peers
+	err := in.clusterPeer(&peers, p)
+	if err == nil && len(peers.Pods) == 0 {
+		err = errors.New("what it selects is not known here")
+	}
+	return peers.Pods, err
+}
+
+// clusterPeer adds a peer to others. Nodes and domain names are left out, since
+// they never make up all pods or the whole world, and so is what is not known
+// here. The API would have an implementation deny everything for a peer that it
+// does not know, but whether it does is not to be seen.
+func (in *Ingester) clusterPeer(to *snapshot.Peers, p *clusterPeer) error {
+	if p.fields != 1 {
+		return errOneField
+	}
+	switch {
+	case p.Namespaces != nil:
+		return in.clusterPods(to, p.Namespaces, &clusterSelector{})
+	case p.Pods != nil:
+		return in.clusterPods(to, &p.Pods.NamespaceSelector, &p.Pods.PodSelector)
+	}
+	for _, network := range p.Networks {
+		prefix, err := netip.ParsePrefix(network)
+		if err != nil {
+			return fmt.Errorf("networks: %w", err)
+		}
+		to.CIDRs = append(to.CIDRs, snapshot.CIDR{Prefix: prefix.Masked()})
+		// "Cluster-internal traffic will be checked against the rule as well."
+		to.CIDRsMatchPods = true
+	}
+	return nil
+}
+
+func (in *Ingester) clusterPods(to *snapshot.Peers, namespaces, pods *clusterSelector) error {
+	if namespaces.unknown || pods.unknown {
+		return nil
+	}
+	var peer snapshot.PodPeer
+	var err error
+	if peer.Namespaces, err = in.selector(&namespaces.labels); err != nil {
+		return fmt.Errorf("namespaces: %w", err)
+	}
+	if peer.Pods, err = in.selector(&pods.labels); err != nil {
+		return fmt.Errorf("pods: %w", err)
+	}
+	to.Pods = append(to.Pods, peer)
+	return nil
+}
+
+// clusterProtocol is a port as ClusterNetworkPolicy spells it since v1alpha2: one
+// of its fields is set.
+type clusterProtocol struct {
+	TCP   *clusterDestination `json:"tcp"`
+	UDP   *clusterDestination `json:"udp"`
+	SCTP  *clusterDestination `json:"sctp"`
+	Named string              `json:"destinationNamedPort"`
+}
+
+type clusterDestination struct {
+	Port *struct {
+		Number int32         `json:"number"`
+		Range  *clusterRange `json:"range"`
+	} `json:"destinationPort"`
+}
+
+// clusterPort is a port as it was spelt before: one of its fields is set.
+type clusterPort struct {
+	Number *struct {
+		Protocol snapshot.Protocol `json:"protocol"`
+		Port     int32             `json:"port"`
+	} `json:"portNumber"`
+	Range *clusterRange `json:"portRange"`
+	Named string        `json:"namedPort"`
+}
+
+// clusterRange is an inclusive range of ports. Only the older spelling has the
+// protocol here.
+type clusterRange struct {
+	Protocol snapshot.Protocol `json:"protocol"`
+	Start    int32             `json:"start"`
+	End      int32             `json:"end"`
+}
+
+var errNoPort = errors.New("a port is neither a number nor a range nor a name")
+
+// ports returns the ports of a rule: all of them where it names none.
+func (r *clusterRule) ports() (snapshot.Ports, error) {
+	var out snapshot.Ports
+	if r.Protocols != nil && len(r.Protocols) == 0 || r.Ports != nil && len(r.Ports) == 0 {
+		return out, errors.New("its list of ports is empty")
+	}
+	out.All = len(r.Protocols)+len(r.Ports) == 0
+	for i := range r.Protocols {
+		if err := r.Protocols[i].add(&out); err != nil {
+			return out, err
+		}
+	}
+	for i := range r.Ports {
+		if err := r.Ports[i].add(&out); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func (p *clusterProtocol) add(to *snapshot.Ports) error {
+	switch {
+	case p.TCP != nil:
+		return p.TCP.add(to, snapshot.TCP)
+	case p.UDP != nil:
+		return p.UDP.add(to, snapshot.UDP)
+	case p.SCTP != nil:
+		return p.SCTP.add(to, snapshot.SCTP)
+	case p.Named != "":
+		to.Named++
+		return nil
+	}
+	return errNoPort
+}
+
+// add adds the ports of one protocol: all of them where none is named.
+func (d *clusterDestination) add(to *snapshot.Ports, protocol snapshot.Protocol) error {
+	switch {
+	case d.Port == nil:
+		return addRange(to, protocol, 1, snapshot.LastPort)
+	case d.Port.Range != nil:
+		return addRange(to, protocol, d.Port.Range.Start, d.Port.Range.End)
+	}
+	return addRange(to, protocol, d.Port.Number, d.Port.Number)
+}
+
+func (p *clusterPort) add(to *snapshot.Ports) error {
+	switch {
+	case p.Number != nil:
+		return addRange(to, p.Number.Protocol, p.Number.Port, p.Number.Port)
+	case p.Range != nil:
+		return addRange(to, p.Range.Protocol, p.Range.Start, p.Range.End)
+	case p.Named != "":
+		to.Named++
+		return nil
+	}
+	return errNoPort
+}
+
+// addRange adds a range of ports; of TCP, where no protocol is given.
+func addRange(to *snapshot.Ports, protocol snapshot.Protocol, first, last int32) error {
+	switch protocol {
+	case "":
+		protocol = snapshot.TCP
+	case snapshot.TCP, snapshot.UDP, snapshot.SCTP:
+	default:
+		return fmt.Errorf("there is no protocol %q", protocol)
+	}
+	if first < 1 || last > snapshot.LastPort || last < first {
+		return fmt.Errorf("there are no ports %d to %d", first, last)
+	}
+	to.Ranges = append(to.Ranges, snapshot.PortRange{Protocol: protocol, First: first, Last: last})
+	return nil
 }

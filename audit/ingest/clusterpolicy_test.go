@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -64,7 +65,7 @@ func TestClusterPolicyRules(t *testing.T) {
 		},
 		"networks hold pods": {
 			"action: Accept, to: [{networks: [0.0.0.0/0, '::/0']}]",
-			snapshot.Rule{Peers: snapshot.Peers{CIDRs: []snapshot.CIDR{block("0.0.0.0/0"), block("::/0")}, CIDRsMatchPods: true}, Ports: everyPort},
+			snapshot.Rule{Peers: snapshot.Peers{CIDRs: []snapshot.CIDR{{Prefix: netip.MustParsePrefix("0.0.0.0/0")}, {Prefix: netip.MustParsePrefix("::/0")}}, CIDRsMatchPods: true}, Ports: everyPort},
 		},
 		"nodes and names are neither all pods nor the world": {
 			"action: Accept, to: [{nodes: {}}, {domainNames: ['*.example.com']}]", snapshot.Rule{Ports: everyPort},

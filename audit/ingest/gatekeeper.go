@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -17,37 +16,6 @@ const annotationRequires = "metadata.gatekeeper.sh/requires-sync-data"
 
 // gatekeeperConfigName is the one Config that Gatekeeper heeds.
 const gatekeeperConfigName = "config"
-
-// gatekeeperKinds are the kinds of Gatekeeper.
-func gatekeeperKinds() []Custom {
-	return []Custom{
-		{
-			Kind: snapshot.ConstraintTemplates, Object: "ConstraintTemplate", Versions: []string{"v1", "v1beta1", "v1alpha1"},
-			take: takeInto((*Ingester).constraintTemplate, func(f *snapshot.Facts) *[]snapshot.ConstraintTemplate { return &f.Templates }),
-		},
-		{
-			Kind: snapshot.GatekeeperConfigs, Object: "Config", Versions: []string{"v1alpha1"}, Namespaced: true,
-			take: takeInto((*Ingester).gatekeeperConfig, func(f *snapshot.Facts) *[]snapshot.Replication { return &f.Replications }),
-		},
-		{
-			Kind: snapshot.SyncSets, Object: "SyncSet", Versions: []string{"v1alpha1"},
-			take: takeInto((*Ingester).syncSet, func(f *snapshot.Facts) *[]snapshot.Replication { return &f.Replications }),
-		},
-	}
-}
-
-// takeInto makes the take of a kind whose objects decode into a type.
-func takeInto[T, F any](fact func(*Ingester, *T) F, list func(*snapshot.Facts) *[]F) func(*Ingester, []byte, *snapshot.Facts) error {
-	return func(in *Ingester, data []byte, f *snapshot.Facts) error {
-		o := new(T)
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(data, o); err != nil {
-			return err
-		}
-		facts := list(f)
-		*facts = append(*facts, fact(in, o))
-		return nil
-	}
-}
 
 // constraintTemplate is as much of a ConstraintTemplate as matters here.
 type constraintTemplate struct {

@@ -1,48 +1,13 @@
 package ingest
 
 import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
-
-// gatewayKinds are the kinds of the Gateway API. What matters here of their
-// older versions is spelled as in v1, and so is the XListenerSet.
-//
-// ReferenceGrants are none of them: who may attach to a Gateway across
-// namespaces is said by the Gateway itself, and what a grant allows (backends,
-// certificates) claims no host.
-func gatewayKinds() []Custom {
-	gateways := func(f *snapshot.Facts) *[]snapshot.Gateway { return &f.Gateways }
-	sets := func(f *snapshot.Facts) *[]snapshot.ListenerSet { return &f.ListenerSets }
-	routes := func(f *snapshot.Facts) *[]snapshot.Route { return &f.Routes }
-	return []Custom{
-		gatewayKind(snapshot.Gateways, "Gateway", (*Ingester).gateway, gateways, "v1", "v1beta1", "v1alpha2"),
-		gatewayKind(snapshot.ListenerSets, "ListenerSet", (*Ingester).listenerSet, sets, "v1"),
-		gatewayKind(snapshot.XListenerSets, "XListenerSet", (*Ingester).xListenerSet, sets, "v1alpha1"),
-		gatewayKind(snapshot.HTTPRoutes, "HTTPRoute", (*Ingester).httpRoute, routes, "v1", "v1beta1", "v1alpha2"),
-		gatewayKind(snapshot.GRPCRoutes, "GRPCRoute", (*Ingester).grpcRoute, routes, "v1", "v1alpha2"),
-		gatewayKind(snapshot.TLSRoutes, "TLSRoute", (*Ingester).tlsRoute, routes, "v1", "v1alpha3", "v1alpha2"),
-	}
-}
-
-func gatewayKind[T, F any](kind snapshot.Kind, object string, fact func(*Ingester, *T) F,
-	list func(*snapshot.Facts) *[]F, versions ...string,
-) Custom {
-	return Custom{
-		Kind: kind, Object: object, Versions: versions, Namespaced: true,
-		take: func(in *Ingester, data []byte, f *snapshot.Facts) error {
-			o := new(T)
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(data, o); err != nil {
-				return err
-			}
-			facts := list(f)
-			*facts = append(*facts, fact(in, o))
-			return nil
-		},
-	}
-}
 
 func (in *Ingester) gateway(o *gatewayv1.Gateway) snapshot.Gateway {
 	f := snapshot.Gateway{
@@ -75,4 +40,135 @@ func (in *Ingester) listeners(m snapshot.Meta, spec *gatewayv1.ListenerSetSpec) 
 		f.Listeners = append(f.Listeners, in.listener(&spec.Listeners[i]))
 	}
 	return f
+}
+
+// listener returns the fact of a listener, be it of a Gateway or of a
+// ListenerSet.
+func (in *Ingester) listener(o *gatewayv1.ListenerEntry) snapshot.Listener {
+	f := snapshot.Listener{
+		Name:          in.intern(string(o.Name)),
+		Port:          o.Port,
+		Protocol:      in.intern(string(o.Protocol)),
+		AllowedRoutes: snapshot.AllowedNamespaces{From: snapshot.NamespacesSame},
+	}
+	if o.Hostname != nil {
+		f.Hostname = string(*o.Hostname)
+	}
+	if o.AllowedRoutes == nil {
+		return f
+	}
+	if n := o.AllowedRoutes.Namespaces; n != nil {
+		f.AllowedRoutes = in.admission(n.From, n.Selector, gatewayv1.NamespacesFromSame)
+	}
+	for _, k := range o.AllowedRoutes.Kinds {
+		kind := snapshot.GroupKind{Group: gatewayv1.GroupName, Kind: in.intern(string(k.Kind))}
+		if k.Group != nil {
+			kind.Group = in.intern(string(*k.Group))
+		}
+		f.Kinds = append(f.Kinds, kind)
+	}
+	return f
+}
+
+// admission returns who may attach, where unset is what counts if the object does
+// not say. A word that the API does not know admits
+// nobody, and neither does a selector that is left out or makes no sense.
+func (in *Ingester) admission(from *gatewayv1.FromNamespaces, s *metav1.LabelSelector, unset gatewayv1.FromNamespaces) snapshot.AllowedNamespaces {
+	word := unset
+	if from != nil && *from != "" {
+		word = *from
+	}
+	switch word {
+	case gatewayv1.NamespacesFromAll:
+		return snapshot.AllowedNamespaces{From: snapshot.NamespacesAll}
+	case gatewayv1.NamespacesFromSame:
+		return snapshot.AllowedNamespaces{From: snapshot.NamespacesSame}
+	case gatewayv1.NamespacesFromSelector:
+		if selector, err := in.selector(s); s != nil && err == nil {
+			return snapshot.AllowedNamespaces{From: snapshot.NamespacesSelector, Selector: selector}
+		}
+	}
+	return snapshot.AllowedNamespaces{From: snapshot.NamespacesNone}
+}
+
+// parent returns what an object refers to as its parent. A group that is left
+// out is that of the Gateway API; the core group is written as "".
+func (in *Ingester) parent(own string, group *gatewayv1.Group, kind *gatewayv1.Kind, namespace *gatewayv1.Namespace,
+	name gatewayv1.ObjectName,
+) snapshot.Ref {
+	ref := snapshot.Ref{Group: gatewayv1.GroupName, Kind: "Gateway", Namespace: own, Name: in.intern(string(name))}
+	if group != nil {
+		ref.Group = in.intern(string(*group))
+	}
+	if kind != nil && *kind != "" {
+		ref.Kind = in.intern(string(*kind))
+	}
+	if namespace != nil && *namespace != "" {
+		ref.Namespace = in.intern(string(*namespace))
+	}
+	return ref
+}
+
+func (in *Ingester) httpRoute(o *gatewayv1.HTTPRoute) snapshot.Route {
+	f := in.route("HTTPRoute", &o.ObjectMeta, &o.Spec.CommonRouteSpec, o.Spec.Hostnames)
+	f.ChallengePaths = onlyChallengeMatches(o.Spec.Rules)
+	return f
+}
+
+func (in *Ingester) grpcRoute(o *gatewayv1.GRPCRoute) snapshot.Route {
+	return in.route("GRPCRoute", &o.ObjectMeta, &o.Spec.CommonRouteSpec, o.Spec.Hostnames)
+}
+
+func (in *Ingester) tlsRoute(o *gatewayv1.TLSRoute) snapshot.Route {
+	return in.route("TLSRoute", &o.ObjectMeta, &o.Spec.CommonRouteSpec, o.Spec.Hostnames)
+}
+
+func (in *Ingester) route(kind string, o *metav1.ObjectMeta, spec *gatewayv1.CommonRouteSpec, hostnames []gatewayv1.Hostname) snapshot.Route {
+	// Without hostnames a route claims those of its parents by asking for them.
+	claims := "hostnames"
+	if len(hostnames) == 0 {
+		claims = "parentRefs"
+	}
+	f := snapshot.Route{
+		Meta:           in.hostsMeta(gatewayv1.GroupName, kind, o, claims),
+		Default:        spec.UseDefaultGateways == gatewayv1.GatewayDefaultScopeAll,
+		SolverLabel:    o.Labels[labelSolver] == "true",
+		ChallengeOwner: ownedByChallenge(o.OwnerReferences),
+	}
+	for i := range spec.ParentRefs {
+		p := &spec.ParentRefs[i]
+		ref := snapshot.ParentRef{Ref: in.parent(f.Namespace, p.Group, p.Kind, p.Namespace, p.Name)}
+		if p.SectionName != nil {
+			ref.Section = in.intern(string(*p.SectionName))
+		}
+		if p.Port != nil {
+			ref.Port = *p.Port
+		}
+		f.Parents = append(f.Parents, ref)
+	}
+	for _, h := range hostnames {
+		f.Hostnames = append(f.Hostnames, string(h))
+	}
+	return f
+}
+
+// onlyChallengeMatches reports whether an HTTPRoute routes nothing but the
+// answers to ACME challenges: each match is on exactly one token below the
+// well-known folder. No rule, no match and no path each stand for every path.
+func onlyChallengeMatches(rules []gatewayv1.HTTPRouteRule) bool {
+	for i := range rules {
+		for _, m := range rules[i].Matches {
+			if m.Path == nil || m.Path.Type == nil || *m.Path.Type != gatewayv1.PathMatchExact || m.Path.Value == nil {
+				return false
+			}
+			token, ok := strings.CutPrefix(*m.Path.Value, challengePath)
+			if !ok || token == "" || strings.ContainsFunc(token, notBase64URL) {
+				return false
+			}
+		}
+		if len(rules[i].Matches) == 0 {
+			return false
+		}
+	}
+	return len(rules) > 0
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
@@ -73,7 +71,7 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	case err != nil:
 		f.Err = err.Error()
 	}
-	f.Hosts, f.Odd = claims.Hosts, claims.Odd
+	f.Hosts, f.Odd = claims.Hosts, claims.Invalid
 	return f, nil
 }
 
@@ -101,27 +99,4 @@ func eachObject(value any) {
 			eachObject(item)
 		}
 	}
-}
-
-// hostsSet returns the latest moment at which an object can have got the hosts
-// that it claims, zero where nothing is known. Where fields of the spec say what
-// they are, the object's generation and the managers of those fields tell. Else
-// it may be anything that was written, and what is written to the metadata raises
-// no generation.
-func hostsSet(o *metav1.ObjectMeta, fields []string) time.Time {
-	counted := len(fields) > 0 && o.Generation == 1
-	untouched := len(o.ManagedFields) == 0 && o.Generation <= 1
-	if counted || untouched || slices.Equal(fields, []string{"metadata.name"}) {
-		return o.CreationTimestamp.UTC()
-	}
-	if len(fields) == 0 {
-		return lastWriteOf(o, func(*metav1.FieldsV1) bool { return true })
-	}
-	last := unknownMoment()
-	for _, field := range fields {
-		if set := lastWrite(o, "f:spec", "f:"+strings.TrimPrefix(field, "spec.")); set.After(last) {
-			last = set
-		}
-	}
-	return last
 }

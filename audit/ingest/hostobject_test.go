@@ -150,7 +150,7 @@ func TestHostObjectAfterTheEnd(t *testing.T) {
 
 // A sweep of a large cluster takes in tens of thousands of objects.
 func BenchmarkHostObject(b *testing.B) {
-	sources := hostsource.ReadyMade()
+	sources := hostsource.BuiltIn()
 	i := 0
 	for sources[i].Object != "VirtualService" {
 		i++

@@ -93,22 +93,6 @@ func (in *Ingester) intern(s string) string {
 	return s
 }
 
-// labelSet returns the labels of the map, kept once: the pods of a workload
-// share theirs. So do their keys and values, of which most workloads have some.
-func (in *Ingester) labelSet(m map[string]string) snapshot.Labels {
-	if len(m) == 0 {
-		return snapshot.Labels{}
-	}
-	l := snapshot.NewLabels(m)
-	in.key = l.AppendKey(in.key[:0])
-	if kept, ok := in.labels[string(in.key)]; ok {
-		return kept
-	}
-	l = l.Map(in.intern)
-	in.labels[string(in.key)] = l
-	return l
-}
-
 // groupOf returns the API group of an apiVersion.
 func groupOf(apiVersion string) string {
 	group, _, found := strings.Cut(apiVersion, "/")

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	netutils "k8s.io/utils/net"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -144,40 +143,4 @@ func portRanges(ports []networkingv1.NetworkPolicyPort) snapshot.Ports {
 		}
 	}
 	return out
-}
-
-// selector returns a label selector; none given and an empty one both match
-// everything.
-func (in *Ingester) selector(s *metav1.LabelSelector) (snapshot.Selector, error) {
-	if s == nil {
-		return nil, nil
-	}
-	var out snapshot.Selector
-	for key, value := range s.MatchLabels {
-		out = append(out, snapshot.Requirement{Key: in.intern(key), Op: snapshot.In, Values: []string{in.intern(value)}})
-	}
-	for _, e := range s.MatchExpressions {
-		r := snapshot.Requirement{Key: in.intern(e.Key), Op: snapshot.Operator(e.Operator)}
-		switch r.Op {
-		case snapshot.In, snapshot.NotIn:
-			if len(e.Values) == 0 {
-				return nil, fmt.Errorf("%s %s has no values", e.Key, e.Operator)
-			}
-			r.Values = slices.Sorted(slices.Values(e.Values))
-		case snapshot.Exists, snapshot.DoesNotExist:
-			if len(e.Values) > 0 {
-				return nil, fmt.Errorf("%s %s has values", e.Key, e.Operator)
-			}
-		default:
-			return nil, fmt.Errorf("%s has the unknown operator %q", e.Key, e.Operator)
-		}
-		out = append(out, r)
-	}
-	slices.SortStableFunc(out, func(a, b snapshot.Requirement) int { return strings.Compare(a.Key, b.Key) })
-	return out, nil
-}
-
-// selectsAll reports whether a label selector matches everything.
-func selectsAll(s *metav1.LabelSelector) bool {
-	return s == nil || len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0
 }

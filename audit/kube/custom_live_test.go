@@ -10,7 +10,7 @@ import (
 )
 
 func TestLiveCustomKindsAreRead(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	populateCustom(t, c)
 	t.Run("in pages", func(t *testing.T) {
 		small := read(t, newSource(t, c.Config(kubetest.Admin), kube.Options{PageSize: 2}), customKinds())

@@ -29,7 +29,7 @@ func TestLiveDiscovery(t *testing.T) {
 		want = append(want, discoveryPath, ingressesPath,
 			"/apis/crd.antrea.io/v1beta1/networkpolicies", "/apis/crd.antrea.io/v1beta1/clusternetworkpolicies")
 		slices.Sort(want)
-		if diff := cmp.Diff(want, pathsOf(t, control.Defined(t), append(customKinds(), snapshot.Ingresses))); diff != "" {
+		if diff := cmp.Diff(want, pathsOf(t, control.ClusterWithCRDs(t), append(customKinds(), snapshot.Ingresses))); diff != "" {
 			t.Errorf("requests (-want +got):\n%s", diff)
 		}
 	})
@@ -72,7 +72,7 @@ spec:
 
 func TestLiveGroupWhoseServerIsAwayIsUnknown(t *testing.T) {
 	c := control.Cluster(t)
-	if err := c.Install(t.Context(), "../../testdata/crds/calico-stored.yaml"); err != nil {
+	if err := c.InstallCRDs(t.Context(), "../../testdata/crds/calico-stored.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	source := newSource(t, c.Config(kubetest.Admin), kube.Options{})

@@ -17,7 +17,7 @@ import (
 // TestLiveDescribeShowsEventsOfCustomKinds: of these only discovery tells the plural
 // and the versions, and two groups have a kind of one name.
 func TestLiveDescribeShowsEventsOfCustomKinds(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	manifest := filepath.Join(t.TempDir(), "routes.yaml")
 	if err := os.WriteFile(manifest, []byte(`apiVersion: traefik.io/v1alpha1
 kind: IngressRoute

@@ -59,7 +59,7 @@ func (e *Events) plan(published *audit.Published) plan {
 	for i := range published.Transitions {
 		t := &published.Transitions[i]
 		how, ok := tell(t.Why)
-		if !ok || t.Unwritten || t.Why == audit.ReasonChanged && !t.Matters() {
+		if !ok || t.Unwritten || t.Why == audit.ReasonChanged && !t.Significant() {
 			continue
 		}
 		p.left += t.Record.MoreObjects

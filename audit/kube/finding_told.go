@@ -44,7 +44,7 @@ func newTold(told []audit.Notification) []v1alpha1.Notification {
 	for _, m := range told {
 		out = append(out, v1alpha1.Notification{
 			Sender: m.Sender, Owner: v1alpha1.Owner(m.Owner), Pending: v1alpha1.Event(m.Pending),
-			ClaimedBy: m.Claim.By, ClaimedAt: newTime(m.Claim.At), ClaimedWithLease: m.Claim.Leased,
+			ClaimedBy: m.Claim.By, ClaimedAt: newTime(m.Claim.At), ClaimedWithLease: m.Claim.WithLease,
 			Last: v1alpha1.Event(m.Last), At: newTime(m.At),
 			Channel: m.Message.Channel, Message: m.Message.Message, Error: m.Error,
 		})
@@ -57,7 +57,7 @@ func readTold(told []v1alpha1.Notification) []audit.Notification {
 	for _, m := range told {
 		out = append(out, audit.Notification{
 			Sender: m.Sender, Owner: string(m.Owner), Pending: audit.Event(m.Pending),
-			Claim: audit.Claim{By: m.ClaimedBy, At: readTime(m.ClaimedAt), Leased: m.ClaimedWithLease},
+			Claim: audit.Claim{By: m.ClaimedBy, At: readTime(m.ClaimedAt), WithLease: m.ClaimedWithLease},
 			Last:  audit.Event(m.Last), At: readTime(m.At),
 			Message: audit.MessageRef{Channel: m.Channel, Message: m.Message}, Error: m.Error,
 		})

@@ -11,7 +11,7 @@ import (
 // for is passed over in silence where it is not served.
 func (s *Source) add(o outcome, b *snapshot.Builder) {
 	if source, ok := s.hosts[o.read.Kind]; ok {
-		if source.ReadyMade && o.read.Status == snapshot.Absent {
+		if source.BuiltIn && o.read.Status == snapshot.Absent {
 			return
 		}
 		b.Expand(snapshot.HostSources, o.read.Kind)

@@ -46,9 +46,9 @@ metadata: {name: blog.example.com, namespace: default}
 `
 
 func TestLiveHostSources(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	create(t, c, liveHostObjects)
-	source := newSource(t, c.Config(kubetest.Admin), kube.Options{HostSources: hostsource.ReadyMade()})
+	source := newSource(t, c.Config(kubetest.Admin), kube.Options{HostSources: hostsource.BuiltIn()})
 	s := read(t, source, []snapshot.Kind{snapshot.HostSources})
 	var got []string
 	for o := range s.View(snapshot.HostSources).HostObjects() {
@@ -71,24 +71,24 @@ func TestLiveHostSources(t *testing.T) {
 	}
 	for _, r := range s.Reads() {
 		i := 0
-		for hostsource.ReadyMade()[i].Kind != r.Kind {
+		for hostsource.BuiltIn()[i].Kind != r.Kind {
 			i++
 		}
-		if r.Status != snapshot.Listed || r.Version != hostsource.ReadyMade()[i].Versions[0] {
+		if r.Status != snapshot.Listed || r.Version != hostsource.BuiltIn()[i].Versions[0] {
 			t.Errorf("%s %s is %s: %s", r.Kind, r.Version, r.Status, r.Err)
 		}
 	}
 }
 
 func TestLiveHostSourceThatIsForbidden(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	create(t, c, liveHostObjects)
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		if s.Object != "Route" {
 			allow(t, c, s.Kind.Group(), s.Kind.Resource())
 		}
 	}
-	source := newSource(t, c.Config(kubetest.Guest), kube.Options{HostSources: hostsource.ReadyMade()})
+	source := newSource(t, c.Config(kubetest.Guest), kube.Options{HostSources: hostsource.BuiltIn()})
 	want := []snapshot.Read{{
 		Kind: "routes.route.openshift.io", Version: "v1", Status: snapshot.Forbidden,
 		Err: `User "guest" cannot list resource "routes" in API group "route.openshift.io" at the cluster scope`,
@@ -102,7 +102,7 @@ func TestLiveHostSourceThatIsForbidden(t *testing.T) {
 func TestLiveHostSourcesOfAPlainCluster(t *testing.T) {
 	c := control.Cluster(t)
 	services := ownSource(t, servicesKind, "Service")
-	source := newSource(t, c.Config(kubetest.Admin), kube.Options{HostSources: append(hostsource.ReadyMade(), services)})
+	source := newSource(t, c.Config(kubetest.Admin), kube.Options{HostSources: append(hostsource.BuiltIn(), services)})
 	s := read(t, source, []snapshot.Kind{snapshot.HostSources})
 	want := []snapshot.Read{{Kind: servicesKind, Version: "v1", Status: snapshot.Listed, Items: 1}}
 	if diff := cmp.Diff(want, s.Reads()); diff != "" || s.Status(snapshot.HostSources) != snapshot.Listed {

@@ -86,7 +86,7 @@ func TestHostSourcesThatAreServedAreRead(t *testing.T) {
 			"/api/v1/services": `{"metadata":{"name":"web","namespace":"c"},"spec":{"host":"web.example.com"}}`,
 		},
 	}
-	s := readHosts(t, api, append(hostsource.ReadyMade(), ownSource(t, servicesKind, "Service"), ownSource(t, gatesKind, "Gate"))...)
+	s := readHosts(t, api, append(hostsource.BuiltIn(), ownSource(t, servicesKind, "Service"), ownSource(t, gatesKind, "Gate"))...)
 	reads := []snapshot.Read{
 		{Kind: servicesKind, Version: "v1", Status: snapshot.Listed, Items: 1},
 		{Kind: gatesKind, Version: "v1", Status: snapshot.Absent},
@@ -151,7 +151,7 @@ func TestHostSourcesThatCannotBeRead(t *testing.T) {
 		},
 		{"they are not served", hostAPI{serves: []string{"apps/v1 deployments Deployment"}}, snapshot.Absent, ""},
 	} {
-		s := readHosts(t, c.api, append(hostsource.ReadyMade(), ownSource(t, gatesKind, "Gate"))...)
+		s := readHosts(t, c.api, append(hostsource.BuiltIn(), ownSource(t, gatesKind, "Gate"))...)
 		reads := s.Reads()
 		if len(reads) != 1 || reads[0].Kind != gatesKind || reads[0].Status != c.status || reads[0].Err != c.err {
 			t.Errorf("where %s: read %+v, want %s (%s)", c.says, reads, c.status, c.err)
@@ -167,8 +167,8 @@ func TestHostSourcesThatCannotBeRead(t *testing.T) {
 }
 
 func TestHostSourcesAreUnknownWhereNobodySaysWhatIsServed(t *testing.T) {
-	s := readHosts(t, http.NotFoundHandler(), hostsource.ReadyMade()...)
-	if len(s.Reads()) != len(hostsource.ReadyMade()) || s.Status(snapshot.HostSources) != snapshot.Failed {
+	s := readHosts(t, http.NotFoundHandler(), hostsource.BuiltIn()...)
+	if len(s.Reads()) != len(hostsource.BuiltIn()) || s.Status(snapshot.HostSources) != snapshot.Failed {
 		t.Errorf("the sources are %s, by %+v", s.Status(snapshot.HostSources), s.Reads())
 	}
 }

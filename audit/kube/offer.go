@@ -86,7 +86,7 @@ func newOffer(list *discoveryv2.APIGroupDiscoveryList) offer {
 		}
 	}
 	for _, k := range o.served {
-		if ingest.UnmodelledPolicy(k.kind.Group(), k.object) {
+		if ingest.UnsupportedPolicy(k.kind.Group(), k.object) {
 			o.unmodelled = append(o.unmodelled, k)
 		}
 	}

@@ -20,10 +20,10 @@ var _ audit.Rereader = (*Source)(nil)
 // Reread lists parts of kinds once more. A field selector narrows the list to a
 // namespace, so that no right is needed beside the one to list. The versions are
 // those that the first reading used.
-func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []audit.Unread, error) {
+func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []audit.UnreadPart, error) {
 	var mu sync.Mutex
 	var read []snapshot.Part
-	var unread []audit.Unread
+	var unread []audit.UnreadPart
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, s.opts.Parallel)
 	for _, p := range parts {
@@ -34,7 +34,7 @@ func (s *Source) Reread(ctx context.Context, parts []snapshot.Part, version func
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				unread = append(unread, audit.Unread{Part: p, Reason: reason(err)})
+				unread = append(unread, audit.UnreadPart{Part: p, Reason: reason(err)})
 				return
 			}
 			b.Add(facts)

@@ -13,7 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/audit/kube"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -47,7 +47,7 @@ func (e *everything) paths() []string {
 // nobody knows: of nothing that is called a Secret there is a request, and of
 // ConfigMaps there are those to Cilium's own.
 func TestNoSecretIsEverAskedFor(t *testing.T) {
-	hosts := append(hostsource.ReadyMade(), ownSource(t, servicesKind, "Service"))
+	hosts := append(hostsource.BuiltIn(), ownSource(t, servicesKind, "Service"))
 	server := &everything{
 		asked:  map[string]bool{},
 		serves: []string{"cilium.io/v2 ciliumnetworkpolicies CiliumNetworkPolicy", "example.com/v1 odd OddNetworkPolicy", "v1/v1 secrets Secret"},
@@ -55,11 +55,11 @@ func TestNoSecretIsEverAskedFor(t *testing.T) {
 	for _, c := range ingest.Customs() {
 		server.serves = append(server.serves, fmt.Sprintf("%s/%s %s %s", c.Kind.Group(), c.Versions[0], c.Kind.Resource(), c.Object))
 	}
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		server.serves = append(server.serves, fmt.Sprintf("%s/%s %s %s", s.Kind.Group(), s.Versions[0], s.Kind.Resource(), s.Object))
 	}
 	source := newSource(t, serve(t, server), kube.Options{HostSources: hosts})
-	s := read(t, source, audit.Needs(rules.All()))
+	s := read(t, source, audit.Needs(catalog.All()))
 	var parts []snapshot.Part
 	for _, r := range s.Reads() {
 		parts = append(parts, snapshot.Part{Kind: r.Kind}, snapshot.Part{Kind: r.Kind, Namespace: "a"})

@@ -155,9 +155,9 @@ func reading(verb, id string, raw *rawFinding, err error) (audit.Stored, error) 
 func newStored(f *v1alpha1.Finding) audit.Stored {
 	r := newRecord(f)
 	return audit.Stored{
-		Record:  r,
-		Version: f.ResourceVersion + "/" + fingerprint(f.Labels),
-		Bare:    f.Status == nil,
-		Stale:   f.Status != nil && !labelled(f.Labels, labels(r)),
+		Record:     r,
+		Version:    f.ResourceVersion + "/" + fingerprint(f.Labels),
+		Incomplete: f.Status == nil,
+		Stale:      f.Status != nil && !labelled(f.Labels, labels(r)),
 	}
 }

@@ -38,7 +38,7 @@ func testBare(t *testing.T, c *kubetest.Cluster, store *kube.Store) {
 	}
 	want := audit.Record{Finding: audit.Finding{ID: r.ID, Rule: r.Rule, Subject: r.Subject}}
 	sameRecord(t, want, records[0].Record)
-	if !records[0].Bare {
+	if !records[0].Incomplete {
 		t.Error("it is not bare")
 	}
 	if _, err := store.Create(t.Context(), r); !errors.Is(err, audit.ErrStored) {
@@ -46,7 +46,7 @@ func testBare(t *testing.T, c *kubetest.Cluster, store *kube.Store) {
 	}
 	st := must(store.Get(t.Context(), r.ID))(t)
 	st.Record = r
-	if st = must(store.Update(t.Context(), st))(t); st.Bare {
+	if st = must(store.Update(t.Context(), st))(t); st.Incomplete {
 		t.Error("it is still bare")
 	}
 	sameRecord(t, r, st.Record)
@@ -76,7 +76,7 @@ func testLostAnswer(t *testing.T, c *kubetest.Cluster, store *kube.Store) {
 	if _, err := newStore(t, p.Config(kubetest.Admin), kube.StoreOptions{}).Create(t.Context(), r); !errors.Is(err, audit.ErrStored) {
 		t.Fatalf("create: %v", err)
 	}
-	if !must(store.Get(t.Context(), r.ID))(t).Bare {
+	if !must(store.Get(t.Context(), r.ID))(t).Incomplete {
 		t.Error("it is not bare")
 	}
 }

@@ -28,7 +28,7 @@ var monday = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 func findingsCluster(t *testing.T) *kubetest.Cluster {
 	t.Helper()
 	c := control.Cluster(t)
-	if err := c.Install(t.Context(), filepath.Join("..", "api", "v1alpha1", "eventuallytrue.dev_findings.yaml")); err != nil {
+	if err := c.InstallCRDs(t.Context(), filepath.Join("..", "api", "v1alpha1", "eventuallytrue.dev_findings.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	makeHome(t, c)

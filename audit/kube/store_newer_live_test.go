@@ -46,7 +46,7 @@ func laterDefinition(t *testing.T) string {
 
 func TestLiveFindingsThatSomethingElseWrote(t *testing.T) {
 	c := control.Cluster(t)
-	if err := c.Install(t.Context(), laterDefinition(t)); err != nil {
+	if err := c.InstallCRDs(t.Context(), laterDefinition(t)); err != nil {
 		t.Fatal(err)
 	}
 	makeHome(t, c)
@@ -87,8 +87,8 @@ func TestLiveFindingsThatSomethingElseWrote(t *testing.T) {
 			if len(records) != 1 || len(newer) != 0 || getErr != nil {
 				t.Fatalf("it is left alone: %v, %v, %v", records, newer, getErr)
 			}
-			if records[0].Bare != (len(tt.status) == 0) {
-				t.Errorf("bare: %t", records[0].Bare)
+			if records[0].Incomplete != (len(tt.status) == 0) {
+				t.Errorf("bare: %t", records[0].Incomplete)
 			}
 			if _, err := store.Update(t.Context(), audit.Stored{Record: aRecordOf(id, tt.name), Version: records[0].Version}); err != nil {
 				t.Error(err)

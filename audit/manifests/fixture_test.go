@@ -13,7 +13,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/manifests"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -28,7 +28,7 @@ type reading struct {
 func read(t testing.TB, s *manifests.Source) (reading, *snapshot.Snapshot) {
 	t.Helper()
 	var b snapshot.Builder
-	got, err := s.Read(t.Context(), audit.Needs(rules.All()), &b)
+	got, err := s.Read(t.Context(), audit.Needs(catalog.All()), &b)
 	if err != nil {
 		t.Fatalf("read: %v", err)
 	}
@@ -47,7 +47,7 @@ func read(t testing.TB, s *manifests.Source) (reading, *snapshot.Snapshot) {
 
 // objects returns all objects of a snapshot, by kind as kubectl gets them.
 func objects(s *snapshot.Snapshot) []string {
-	v := s.View(audit.Needs(rules.All())...)
+	v := s.View(audit.Needs(catalog.All())...)
 	var out []string
 	for f := range v.Namespaces() {
 		out = append(out, f.Ref().String())

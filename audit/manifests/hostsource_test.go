@@ -59,7 +59,7 @@ func readHosts(t *testing.T, sources []hostsource.Source, in string, kinds ...sn
 }
 
 func TestHostObjectsInManifests(t *testing.T) {
-	snap, reading := readHosts(t, hostsource.ReadyMade(), hostManifests, snapshot.Namespaces, snapshot.HostSources)
+	snap, reading := readHosts(t, hostsource.BuiltIn(), hostManifests, snapshot.Namespaces, snapshot.HostSources)
 	var got []string
 	for o := range snap.View(snapshot.HostSources).HostObjects() {
 		got = append(got, o.Ref().String()+" "+o.Hosts[0].Host)
@@ -99,7 +99,7 @@ func TestHostSourceOfTheConfigIsReadEvenIfThereIsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := append(hostsource.ReadyMade(), hostsource.Source{
+	sources := append(hostsource.BuiltIn(), hostsource.Source{
 		Kind: "gates.example.com", Object: "Gate", Versions: []string{"v1beta2"}, Hosts: hosts,
 	})
 	snap, _ := readHosts(t, sources, "", snapshot.HostSources)
@@ -110,7 +110,7 @@ func TestHostSourceOfTheConfigIsReadEvenIfThereIsNothing(t *testing.T) {
 }
 
 func TestHostObjectsThatNoRuleNeedsArePassedOver(t *testing.T) {
-	snap, reading := readHosts(t, hostsource.ReadyMade(), hostManifests, snapshot.Namespaces)
+	snap, reading := readHosts(t, hostsource.BuiltIn(), hostManifests, snapshot.Namespaces)
 	if len(reading.Ignored) != 5 || len(snap.Reads()) != 1 {
 		t.Errorf("passed over %v, read %v", reading.Ignored, snap.Reads())
 	}
@@ -120,7 +120,7 @@ func TestHostObjectsEndWithTheContext(t *testing.T) {
 	over := errors.New("over")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(over)
-	src := &manifests.Source{Paths: []string{"-"}, Stdin: strings.NewReader(hostManifests), HostSources: hostsource.ReadyMade()}
+	src := &manifests.Source{Paths: []string{"-"}, Stdin: strings.NewReader(hostManifests), HostSources: hostsource.BuiltIn()}
 	if _, err := src.Read(ctx, []snapshot.Kind{snapshot.HostSources}, new(snapshot.Builder)); !errors.Is(err, over) {
 		t.Errorf("got %v, want the cause of the end", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -111,7 +111,7 @@ func TestReadSaysThatEveryKindIsKnown(t *testing.T) {
 			t.Errorf("%+v, want it known with %d items", r, items)
 		}
 	}
-	for _, kind := range audit.Needs(rules.All()) {
+	for _, kind := range audit.Needs(catalog.All()) {
 		read := slices.ContainsFunc(reads, func(r snapshot.Read) bool { return r.Kind == kind })
 		if !read && kind != snapshot.HostSources {
 			t.Errorf("nothing is said of %s", kind)

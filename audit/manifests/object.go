@@ -52,7 +52,7 @@ func (r *reader) object(where string, v value, inherit typeMeta, depth int) {
 	entry, ok := r.entries[gv.WithKind(t.Kind)]
 	if !ok || !r.wanted[entry.kind] {
 		r.passed[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
-		if !ok && ingest.UnmodelledPolicy(gv.Group, t.Kind) {
+		if !ok && ingest.UnsupportedPolicy(gv.Group, t.Kind) {
 			r.unmodelled(gv.Group, t.Kind, v.text)
 		}
 		return

@@ -100,7 +100,7 @@ func (s *Source) reads(b *snapshot.Builder, kinds []snapshot.Kind, like snapshot
 			}
 		}
 		if host := s.hostSource(k); host != nil {
-			if host.ReadyMade && read.Items == 0 {
+			if host.BuiltIn && read.Items == 0 {
 				continue // nobody asked for it
 			}
 			read.Version = host.Versions[0]

@@ -14,20 +14,31 @@ import (
 
 const modulePath = "github.com/eventuallytrue/audit"
 
-// arrows are the rooms that each room may import. A room is a folder with those
-// in it, and the deepest that is named here counts.
+// arrows are the packages that each area may import. An area is a folder with all
+// packages below it; the deepest one that is listed here counts.
 var arrows = map[string][]string{
-	"rules/snapshot": {},
-	"rules":          {"rules/snapshot"},
+	"rules/snapshot":         {},
+	"rules":                  {"rules/snapshot"},
+	"rules/admission":        {"rules", "rules/snapshot"},
+	"rules/workloads":        {"rules/snapshot"},
+	"rules/hosts":            ruleArrows,
+	"rules/isolation":        append(ruleArrows, "rules/isolation/policy"),
+	"rules/isolation/policy": {"rules/snapshot"},
+	"rules/ownership":        ruleArrows,
+	"rules/replication":      ruleArrows,
+	"rules/catalog":          {"rules", "rules/hosts", "rules/isolation", "rules/ownership", "rules/replication"},
 	"rules/rulestest": {
-		"rules", "rules/snapshot", "audit", "audit/config", "audit/hostsource", "audit/ingest", "audit/manifests",
+		"rules", "rules/catalog", "rules/snapshot", "audit", "audit/config", "audit/hostsource", "audit/ingest", "audit/manifests",
 	},
 	"audit":            {"audit/config", "rules", "rules/snapshot"},
 	"audit/api":        {},
 	"audit/hostsource": {"rules/snapshot"},
 	"audit/config":     {"audit/hostsource", "rules", "rules/snapshot"},
-	"audit/ingest":     {"audit/hostsource", "rules/snapshot"},
-	"audit/manifests":  {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
+	"audit/ingest":     {"audit/ingest/calico", "audit/ingest/cilium", "audit/hostsource", "rules/snapshot"},
+	// An engine's policies are facts by what their objects say, not by who reads them.
+	"audit/ingest/calico": {"rules/snapshot"},
+	"audit/ingest/cilium": {"rules/snapshot"},
+	"audit/manifests":     {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
 	"audit/kube": {
 		"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules", "rules/snapshot",
 	},
@@ -37,60 +48,71 @@ var arrows = map[string][]string{
 	"notify/visible": {},
 	"notify/webhook": {"notify", "notify/report", "notify/visible", "audit"},
 	"notify/metrics": {"audit", "rules", "rules/snapshot"},
-	// A stand-in for Slack that believes nothing of what it is to check.
+	// The fake Slack shares no code with what it checks.
 	"notify/slack/fakeslack": {"notify/slack/fakeslack"},
 	"e2e/bench": {
-		"audit", "audit/config", "audit/kube", "e2e/bench/estate", "e2e/kubetest", "rules", "rules/snapshot",
+		"audit", "audit/config", "audit/kube", "e2e/bench/estate", "e2e/kubetest", "rules/catalog", "rules/snapshot",
 	},
-	// The parts of a node are a test's as well.
+	// Tests use the parts of a node as well.
 	"e2e/node": {"e2e/kubetest"},
-	// What is installed is looked at from outside.
-	"e2e": {},
+	// The tests use the installed program only from outside.
+	"e2e":             {},
+	"cmd/audit/serve": {"audit", "audit/kube", "notify/metrics"},
 	"cmd": {
-		"audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
-		"rules", "rules/snapshot",
+		"cmd/audit/serve", "audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
+		"rules", "rules/catalog", "rules/snapshot",
 	},
 }
 
-// pure are the rooms that import nothing from outside but this, and the standard
-// library.
+// ruleArrows are what a rule's package may import: no rule imports another.
+var ruleArrows = []string{"rules", "rules/admission", "rules/snapshot", "rules/workloads"}
+
+// pure are the areas that import, besides the standard library, nothing but this from
+// other modules.
 var pure = map[string][]string{
-	"rules/snapshot": {},
-	"notify/visible": {},
-	"rules":          {"golang.org/x/net/idna"},
-	"audit":          {},
-	"audit/config":   {"gopkg.in/yaml.v3"},
+	"rules/snapshot":         {},
+	"notify/visible":         {},
+	"rules":                  {},
+	"rules/hosts":            {"golang.org/x/net/idna"},
+	"rules/admission":        {},
+	"rules/workloads":        {},
+	"rules/isolation":        {},
+	"rules/isolation/policy": {},
+	"rules/ownership":        {},
+	"rules/replication":      {},
+	"rules/catalog":          {},
+	"audit":                  {"golang.org/x/sync/errgroup"},
+	"audit/config":           {"gopkg.in/yaml.v3"},
 }
 
-// onlyTests are packages that tests alone may import, and the commands that
-// run tests or demonstrations.
+// onlyTests are packages that only tests may import, with the commands that may import
+// them as well.
 var onlyTests = map[string][]string{
 	"rules/rulestest":        {},
 	"e2e/kubetest":           {"e2e/node", "e2e/kubetest/withcluster", "e2e/bench"},
 	"e2e/bench/estate":       {"e2e/bench"},
 	"notify/slack/fakeslack": {"notify/slack/fakeslack/fakeslackd"},
 	"e2e/promtest":           {},
-	// A node is made of kubetest's API server.
-	"e2e/node": {},
+	"e2e/node":               {},
 }
 
-// clients are what only the rooms that talk to an API server may depend on, by
-// however many steps.
+// clients are modules that only the areas that talk to an API server may depend on,
+// directly or indirectly.
 var (
 	clients     = []string{"k8s.io/client-go", "k8s.io/cli-runtime"}
-	clientRooms = []string{"cmd", "audit/kube"}
+	clientAreas = []string{"cmd", "audit/kube", "e2e"}
 )
 
 func TestArrows(t *testing.T) {
 	for _, p := range listPackages(t) {
-		room, ok := roomOf(p.name())
+		area, ok := areaOf(p.name())
 		if !ok {
-			t.Errorf("package %s is in no room of the test", p.name())
+			t.Errorf("package %s is in no area of the test", p.name())
 			continue
 		}
 		for _, imported := range p.Imports {
-			if !allowed(room, imported) {
-				t.Errorf("%s imports %s, which its room %s may not", p.name(), imported, room)
+			if !allowed(area, imported) {
+				t.Errorf("%s imports %s, which its area %s may not", p.name(), imported, area)
 			}
 		}
 	}
@@ -108,7 +130,7 @@ func TestOnlyTestsImportTestPackages(t *testing.T) {
 
 func TestFewDependOnAClient(t *testing.T) {
 	for _, p := range listPackages(t) {
-		if room, _ := roomOf(p.name()); slices.ContainsFunc(clientRooms, func(r string) bool { return within(room, r) }) {
+		if area, _ := areaOf(p.name()); slices.ContainsFunc(clientAreas, func(a string) bool { return within(area, a) }) {
 			continue
 		}
 		for _, dep := range p.Deps {
@@ -158,25 +180,25 @@ func listPackages(t *testing.T) []listed {
 	return packages
 }
 
-// roomOf returns the deepest room that a package is in.
-func roomOf(name string) (string, bool) {
-	room := ""
-	for _, r := range slices.Sorted(maps.Keys(arrows)) {
-		if within(name, r) && len(r) > len(room) {
-			room = r
+// areaOf returns the deepest area that a package is in.
+func areaOf(name string) (string, bool) {
+	area := ""
+	for _, a := range slices.Sorted(maps.Keys(arrows)) {
+		if within(name, a) && len(a) > len(area) {
+			area = a
 		}
 	}
-	return room, room != ""
+	return area, area != ""
 }
 
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
 
-// allowed reports whether a room may import a package.
-func allowed(room, imported string) bool {
+// allowed reports whether an area may import a package.
+func allowed(area, imported string) bool {
 	if own, ok := strings.CutPrefix(imported, modulePath+"/"); ok {
-		return slices.Contains(arrows[room], own)
+		return slices.Contains(arrows[area], own)
 	}
 	domain, _, _ := strings.Cut(imported, "/")
-	outside, strict := pure[room]
+	outside, strict := pure[area]
 	return !strict || !strings.Contains(domain, ".") || slices.Contains(outside, imported)
 }

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,13 +12,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify/report"
 )
 
-// refused are the cases of which an API server refuses an object, by name, each
-// with the reason that it gives.
+// refused are the cases with an object that an API server rejects, by name, each
+// with the reason.
 var refused = map[string]string{
 	// It leaves out what the status of a finished Job has had since Kubernetes 1.31.
 	"np-17-finished-pods": "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
@@ -41,10 +47,10 @@ kind: Namespace
 metadata: {name: kube-system, labels: {kubernetes.io/metadata.name: kube-system}}
 `
 
-// TestLiveCases applies every case to a real API server, and holds the live sweep
-// against what the case expects and against the sweep of the manifests.
+// TestLiveCases applies every case to a real API server, and compares the live
+// sweep with what the case expects and with the sweep of the manifests.
 func TestLiveCases(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	common := filepath.Join(t.TempDir(), "namespaces.yaml")
 	writeFile(t, common, serverNamespaces)
 	for _, tc := range readCases(t) {
@@ -55,7 +61,7 @@ func TestLiveCases(t *testing.T) {
 			err := applyCase(t, c, tc)
 			if why, ok := refused[tc.name]; ok || err != nil {
 				if !ok || err == nil || !strings.Contains(err.Error(), why) {
-					t.Fatalf("applied: %v, want a refusal with %q", err, why)
+					t.Fatalf("applied: %v, want a rejection with %q", err, why)
 				}
 				return
 			}
@@ -67,14 +73,14 @@ func TestLiveCases(t *testing.T) {
 			}
 			// The case comes last: its own Namespaces count.
 			manifests := sweep(t, 0, "--from", common, "--from", tc.path, "--fail-on", "none")
-			compareJudgements(t, manifests, live)
+			compareEvaluations(t, manifests, live)
 		})
 	}
 }
 
-// compareJudgements compares what two reports say of the objects, but for times,
-// and for causes, which rest on them.
-func compareJudgements(t *testing.T, want, got *report.Report) {
+// compareEvaluations compares what two reports say of the objects, except for times,
+// and for causes, which depend on them.
+func compareEvaluations(t *testing.T, want, got *report.Report) {
 	t.Helper()
 	for _, part := range []struct {
 		name      string
@@ -97,4 +103,101 @@ func writeFile(t *testing.T, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// applyCase brings the cluster into the state that a case describes: the objects
+// less what only a server sets, then their status, and then it deletes those that
+// are being deleted, which a finalizer holds.
+func applyCase(t *testing.T, c *kubetest.Cluster, tc testCase) error {
+	t.Helper()
+	var objects, statuses, deleted []map[string]any
+	for _, o := range readObjects(t, tc.path) {
+		metadata := o["metadata"].(map[string]any)
+		if _, deleting := metadata["deletionTimestamp"]; deleting {
+			deleted = append(deleted, identity(o))
+			if o["kind"] != "Namespace" {
+				metadata["finalizers"] = []string{"example.com/hold"}
+			}
+		} else if status, ok := o["status"]; ok {
+			s := identity(o)
+			s["status"] = status
+			statuses = append(statuses, s)
+		}
+		for _, field := range []string{
+			"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields",
+		} {
+			delete(metadata, field)
+		}
+		delete(o, "status")
+		objects = append(objects, o)
+	}
+	dir := t.TempDir()
+	for _, step := range []struct {
+		objects []map[string]any
+		verb    []string
+	}{
+		{objects, []string{"apply", "--server-side"}},
+		{statuses, []string{"apply", "--server-side", "--subresource=status"}},
+		{deleted, []string{"delete", "--wait=false"}},
+	} {
+		if len(step.objects) == 0 {
+			continue
+		}
+		file := filepath.Join(dir, "objects.yaml")
+		writeObjects(t, file, step.objects)
+		if _, err := c.Kubectl(t.Context(), append(step.verb, "-f", file)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// identity returns an object with nothing but its identity.
+func identity(o map[string]any) map[string]any {
+	metadata := map[string]any{}
+	for _, field := range []string{"name", "namespace"} {
+		if value, ok := o["metadata"].(map[string]any)[field]; ok {
+			metadata[field] = value
+		}
+	}
+	return map[string]any{"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": metadata}
+}
+
+func readObjects(t *testing.T, path string) []map[string]any {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []map[string]any
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		var o map[string]any
+		if err == nil {
+			err = yaml.Unmarshal(document, &o)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if o != nil {
+			objects = append(objects, o)
+		}
+	}
+}
+
+func writeObjects(t *testing.T, path string, objects []map[string]any) {
+	t.Helper()
+	var text strings.Builder
+	for _, o := range objects {
+		document, err := yaml.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString("---\n" + string(document))
+	}
+	writeFile(t, path, text.String())
 }

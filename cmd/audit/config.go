@@ -9,36 +9,54 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 func newConfig(c command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Check a config file, or explain its keys",
+		Short: "Validate a config file, or explain its keys",
 		Args:  noArguments,
-		RunE:  func(*cobra.Command, []string) error { return errors.New("config wants one of: check, explain") },
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("config: specify a subcommand, one of: check, explain")
+		},
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check FILE",
-		Short: "Say whether a config file is sound, or everything that is wrong with it",
-		Long: `check reads a config file, or standard input where FILE is -, and nothing else: no
-cluster and none of the files that it names.
+		Short: "Validate a config file",
+		Long: `Validate a config file and print all errors. If FILE is -, read standard input. The
+command connects to no cluster and reads none of the files that the config names.
 
-Exit codes: 0 the config is sound, with notes on standard error where it may mean
-something else than its writer; 2 it is not, with every mistake.`,
+Notes on standard error point out entries that are valid but may not have the
+intended effect.
+
+Exit codes:
+
+  0  the config is valid
+  2  the config is invalid`,
+		Example: `  # Validate a config file
+  audit config check audit.yaml
+
+  # Validate the config in the cluster
+  kubectl get configmap audit -n audit -o jsonpath='{.data.audit\.yaml}' | audit config check -`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("config check wants one FILE, or - for standard input")
+				return errors.New("config check: specify one FILE, or - for standard input")
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return c.checkConfig(args[0]) },
 	}, &cobra.Command{
 		Use:   "explain [KEY]",
-		Short: "Tell what keys a config file may have, or those that begin with KEY",
-		Args:  cobra.MaximumNArgs(1),
-		RunE:  func(_ *cobra.Command, args []string) error { return explainConfig(c.out, strings.Join(args, "")) },
+		Short: "Describe the keys of the config file",
+		Long:  "Describe all keys of the config file, or those in the section KEY.",
+		Example: `  # Describe all keys
+  audit config explain
+
+  # Describe the keys of teams
+  audit config explain owners.teams`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return explainConfig(c.out, strings.Join(args, "")) },
 	})
 	return cmd
 }
@@ -49,7 +67,7 @@ func (c command) checkConfig(path string) error {
 	if path == "-" {
 		cfg, err = c.stdinConfig()
 	} else {
-		cfg, err = config.Read(path, rules.All())
+		cfg, err = config.Read(path, catalog.All())
 	}
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -57,7 +75,7 @@ func (c command) checkConfig(path string) error {
 	for _, note := range cfg.Notes(c.now()) {
 		fmt.Fprintf(c.err, "audit: note: %s\n", safeLine(note))
 	}
-	_, err = fmt.Fprintf(c.out, "%s: sound: %s\n", safeLine(path), safeLine(describeConfig(&cfg)))
+	_, err = fmt.Fprintf(c.out, "%s: valid: %s\n", safeLine(path), safeLine(describeConfig(&cfg)))
 	return err
 }
 
@@ -66,31 +84,63 @@ func (c command) stdinConfig() (config.Config, error) {
 	if err != nil {
 		return config.Config{}, fmt.Errorf("read config: %w", err)
 	}
-	return config.Parse(data, "standard input", rules.All())
+	return config.Parse(data, "standard input", catalog.All())
 }
 
-// describeConfig says what a config is, in a few words.
+// describeConfig summarizes a config in one line.
 func describeConfig(c *config.Config) string {
-	cluster := "no cluster named"
+	cluster := "no cluster name"
 	if c.Cluster != "" {
 		cluster = "cluster " + c.Cluster
 	}
-	on, quiet := 0, 0
-	for _, r := range rules.All() {
+	on, reportOnly := 0, 0
+	for _, r := range catalog.All() {
 		s := c.Settings(r)
 		if s.Enabled {
 			on++
 		}
 		if s.Enabled && s.ReportOnly {
-			quiet++
+			reportOnly++
 		}
 	}
-	told := 0
+	notified := 0
 	for i := range c.Owners.Teams {
-		if t := &c.Owners.Teams[i]; t.Slack.Told() && !t.ReportOnly {
-			told++
+		if t := &c.Owners.Teams[i]; t.Slack.HasDestination() && !t.ReportOnly {
+			notified++
 		}
 	}
-	return fmt.Sprintf("%s; rules: %d of %d on, %d of them report only; teams: %d, %d of them told in Slack; exceptions: %d",
-		cluster, on, len(rules.All()), quiet, len(c.Owners.Teams), told, len(c.Exceptions))
+	return fmt.Sprintf("%s; rules: %d of %d enabled, %d report only; teams: %d, %d notified in Slack; exceptions: %d",
+		cluster, on, len(catalog.All()), reportOnly, len(c.Owners.Teams), notified, len(c.Exceptions))
+}
+
+// explainConfig prints the keys that begin with a prefix.
+func explainConfig(w io.Writer, prefix string) error {
+	found := false
+	for _, k := range config.Keys() {
+		if !beginsWith(k.Path, prefix) {
+			continue
+		}
+		found = true
+		value := ""
+		if k.Default != "" {
+			value = ", default " + k.Default
+		}
+		if _, err := fmt.Fprintf(w, "%s (%s%s)\n    %s\n", k.Path, k.Type, value, k.Doc); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return fmt.Errorf("unknown key %q, run audit config explain for a list", prefix)
+	}
+	return nil
+}
+
+// beginsWith reports whether a path is the given key or in that section. The key may
+// omit the [] of lists.
+func beginsWith(path, prefix string) bool {
+	if prefix == "" || path == prefix {
+		return true
+	}
+	plain, prefix := strings.ReplaceAll(path, "[]", ""), strings.ReplaceAll(prefix, "[]", "")
+	return plain == prefix || strings.HasPrefix(plain, prefix+".")
 }

@@ -24,7 +24,7 @@ func TestDemo(t *testing.T) {
 	}
 	for _, want := range []string{"18 findings", "Namespace tracking (Ingress): defeated", "clean as far as namespace tracking goes: ", "\ngone: default-deny-present-"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("nothing says %q:\n%s", want, &out)
+			t.Errorf("the output does not contain %q:\n%s", want, &out)
 		}
 	}
 }

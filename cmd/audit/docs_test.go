@@ -19,6 +19,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/notify/metrics"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -28,12 +29,12 @@ import (
 func TestDocsRules(t *testing.T) {
 	t.Chdir(moduleRoot)
 	checkPart(t, "README.md", "rules", rulesTable())
-	for _, r := range rules.All() {
+	for _, r := range catalog.All() {
 		checkPart(t, "docs/rules/"+r.Name+".md", "doc", rulePage(r))
 	}
 	pages, err := filepath.Glob("docs/rules/*.md")
-	if err != nil || len(pages) != len(rules.All()) {
-		t.Errorf("docs/rules has %d pages for %d rules: %v", len(pages), len(rules.All()), err)
+	if err != nil || len(pages) != len(catalog.All()) {
+		t.Errorf("docs/rules has %d pages for %d rules: %v", len(pages), len(catalog.All()), err)
 	}
 }
 
@@ -75,7 +76,7 @@ func TestDocsConfigExamplesAreValid(t *testing.T) {
 				continue
 			}
 			examples++
-			c, err := config.Parse([]byte(text), page.path, rules.All())
+			c, err := config.Parse([]byte(text), page.path, catalog.All())
 			if err != nil {
 				t.Errorf("%s: %v", page.path, err)
 				continue
@@ -242,8 +243,8 @@ func cutPart(text []byte, name string) (before, part, after []byte, err error) {
 
 func rulesTable() string {
 	var b strings.Builder
-	b.WriteString("| rule | severity | what must hold |\n|---|---|---|\n")
-	for _, r := range rules.All() {
+	b.WriteString("| rule | severity | invariant |\n|---|---|---|\n")
+	for _, r := range catalog.All() {
 		fmt.Fprintf(&b, "| [`%s`](docs/rules/%s.md) | %s | %s |\n", r.Name, r.Name, r.Severity, cell(r.Title()))
 	}
 	return b.String()
@@ -277,7 +278,7 @@ func flagsTable() string {
 	o := &sweepOptions{}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.addFlags(flags)
-	kubectl := o.connectionFlags()
+	kubectl := connectionFlags()
 
 	var b strings.Builder
 	b.WriteString("| flag | default | meaning |\n|---|---|---|\n")
@@ -314,14 +315,14 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 // metricsTable has the metrics of sweeps, by name.
 func metricsTable(t *testing.T) string {
 	t.Helper()
-	board := metrics.NewBoard("prod", metrics.Vocabulary{Rules: []string{"r"}})
-	board.Show(eventfulSweep())
+	board := metrics.NewExporter("prod", metrics.LabelValues{Rules: []string{"r"}})
+	board.Update(eventfulSweep())
 	families, err := board.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("| metric | labels beside `cluster` | what it tells |\n|---|---|---|\n")
+	b.WriteString("| metric | labels beside `cluster` | meaning |\n|---|---|---|\n")
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "audit_") {
 			continue
@@ -337,7 +338,7 @@ func metricsTable(t *testing.T) string {
 	return b.String()
 }
 
-// eventfulSweep is one of which every metric has something to tell.
+// eventfulSweep is a sweep with a value for every metric.
 func eventfulSweep() *metrics.Sweep {
 	record := func(state audit.State) audit.Transition {
 		return audit.Transition{Record: audit.Record{

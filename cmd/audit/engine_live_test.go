@@ -13,7 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// shopAndBank are two namespaces of which one denies everything by default.
+// shopAndBank are two namespaces one of which denies everything by default.
 const shopAndBank = `
 apiVersion: v1
 kind: Namespace
@@ -39,8 +39,8 @@ metadata: {name: deny, namespace: shop}
 spec: {podSelector: {}, policyTypes: [Ingress, Egress]}
 `
 
-// strangersPolicy is one that nothing here understands.
-const strangersPolicy = `
+// unsupportedPolicy is of a kind that audit does not support.
+const unsupportedPolicy = `
 apiVersion: crd.antrea.io/v1beta1
 kind: NetworkPolicy
 metadata: {name: deny, namespace: bank}
@@ -54,10 +54,10 @@ func applyText(t *testing.T, c *kubetest.Cluster, text string) {
 	kubectl(t, c, "apply", "--server-side", "-f", file)
 }
 
-// TestBlindToAnEngine: what an engine lets through that may not be read is
-// unknown, and with it what all engines together do.
-func TestBlindToAnEngine(t *testing.T) {
-	c := control.Defined(t)
+// TestForbiddenEngine: what the policies of an engine allow is unknown if they cannot be
+// read, and so is the effect of all engines together.
+func TestForbiddenEngine(t *testing.T) {
+	c := control.ClusterWithCRDs(t)
 	for _, kind := range []snapshot.Kind{
 		snapshot.CiliumNetworkPolicies, snapshot.CiliumConfigs, snapshot.CalicoTiers, snapshot.StoredCalicoGlobalPolicies,
 		snapshot.BaselineAdminNetworkPolicies, snapshot.AWSClusterNetworkPolicies,
@@ -67,13 +67,13 @@ func TestBlindToAnEngine(t *testing.T) {
 				t.Fatal(err)
 			}
 			applyText(t, c, shopAndBank)
-			allow(t, c, append(without(rights(t), kind), strangers)...)
+			allow(t, c, append(without(rights(t), kind), unsupportedKinds)...)
 			for _, format := range report.Formats() {
 				got := execute("--once", "--rule", "default-deny-present", "--kubeconfig", c.Kubeconfig(kubetest.Guest), "-o", string(format))
 				checkUnknown(t, got)
 				for _, want := range []string{"forbidden", `User "guest" cannot `, kind.Resource(), kind.Group()} {
 					if !strings.Contains(strings.ReplaceAll(got.stdout, `\"`, `"`), want) {
-						t.Errorf("%s: nothing says %q:\n%s", format, want, got.stdout)
+						t.Errorf("%s: the report does not contain %q:\n%s", format, want, got.stdout)
 					}
 				}
 			}
@@ -89,10 +89,10 @@ func TestBlindToAnEngine(t *testing.T) {
 	}
 }
 
-// TestPoliciesThatNothingUnderstands: a namespace that has some is not evaluated,
-// and the others are judged.
-func TestPoliciesThatNothingUnderstands(t *testing.T) {
-	c := control.Defined(t)
+// TestUnsupportedPolicies: a namespace that has some is not evaluated, and the others
+// are.
+func TestUnsupportedPolicies(t *testing.T) {
+	c := control.ClusterWithCRDs(t)
 	applyText(t, c, shopAndBank)
 	admin := c.Kubeconfig(kubetest.Admin)
 	denials := func(r *report.Report) (open, notEvaluated []string) {
@@ -117,7 +117,7 @@ func TestPoliciesThatNothingUnderstands(t *testing.T) {
 	// Served and empty, they change nothing.
 	check(sweep(t, exitFindings, append(rule, admin)...), []string{"bank Egress", "bank Ingress"}, nil)
 
-	applyText(t, c, strangersPolicy)
+	applyText(t, c, unsupportedPolicy)
 	r := sweep(t, exitIncomplete, append(rule, admin)...)
 	check(r, nil, []string{"bank"})
 	if !r.Complete || !strings.Contains(r.Advisories[0].Message, "networkpolicies.crd.antrea.io") {
@@ -129,9 +129,9 @@ func TestPoliciesThatNothingUnderstands(t *testing.T) {
 		}
 	}
 
-	// Where they cannot be listed they may be anywhere.
+	// If they cannot be listed, they may be in any namespace.
 	allow(t, c, append(rights(t), rbacv1.PolicyRule{
-		APIGroups: strangers.APIGroups, Resources: []string{"clusternetworkpolicies"}, Verbs: strangers.Verbs,
+		APIGroups: unsupportedKinds.APIGroups, Resources: []string{"clusternetworkpolicies"}, Verbs: unsupportedKinds.Verbs,
 	})...)
 	r = sweep(t, exitIncomplete, append(rule, c.Kubeconfig(kubetest.Guest))...)
 	check(r, nil, []string{"bank", "default", "shop"})
@@ -142,10 +142,10 @@ func TestPoliciesThatNothingUnderstands(t *testing.T) {
 	}
 }
 
-// TestHostOfAnIngressAndOfACustomKind: one host is one finding, whatever the kinds
-// of its claimants are.
+// TestHostOfAnIngressAndOfACustomKind: one host is one finding, regardless of the
+// kinds of its claimants.
 func TestHostOfAnIngressAndOfACustomKind(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	applyText(t, c, shopAndBank+`---
 apiVersion: networking.k8s.io/v1
 kind: Ingress

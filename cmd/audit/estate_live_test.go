@@ -14,7 +14,7 @@ import (
 )
 
 // TestLiveSweepSaysWhatManifestsSay applies the estate to a real API server and
-// holds the live sweep against the sweep of the manifests.
+// compares the live sweep with the sweep of the manifests.
 func TestLiveSweepSaysWhatManifestsSay(t *testing.T) {
 	c := control.Cluster(t)
 	applyEstate(t, c)
@@ -34,7 +34,7 @@ func TestLiveSweepSaysWhatManifestsSay(t *testing.T) {
 	}
 }
 
-// TestLiveSweepNamesTheContext since that is how people call a cluster.
+// TestLiveSweepNamesTheContext because users know a cluster by that name.
 func TestLiveSweepNamesTheContext(t *testing.T) {
 	c := control.Cluster(t)
 	if r := sweep(t, 0, "--kubeconfig", c.Kubeconfig(kubetest.Admin)); r.Cluster != "kubetest" || !r.Complete {
@@ -43,7 +43,7 @@ func TestLiveSweepNamesTheContext(t *testing.T) {
 }
 
 // TestExportSaysWhatTheClusterSays runs the kubectl command of the help: a kind
-// that it left out would be judged as if there were no object of it.
+// that it left out would be evaluated as if it had no objects.
 func TestExportSaysWhatTheClusterSays(t *testing.T) {
 	_, command, ok := strings.Cut(execute("--help").stdout, "\n  kubectl ")
 	command, _, piped := strings.Cut(command, " | audit --once --from -\n")
@@ -85,12 +85,12 @@ func kubectl(t *testing.T, c *kubetest.Cluster, args ...string) string {
 	return out
 }
 
-// compareReports compares what two sweeps of the same objects say, but for the
+// compareReports compares what two sweeps of the same objects say, except for the
 // times, which an API server sets itself.
 func compareReports(t *testing.T, want, got *report.Report) {
 	t.Helper()
 	if diff := cmp.Diff(want.Kinds, got.Kinds, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
-	compareJudgements(t, want, got)
+	compareEvaluations(t, want, got)
 }

@@ -28,7 +28,7 @@ func eventing(t *testing.T) (*kubetest.Cluster, []string) {
 }
 
 // allowEvents gives the guest the right in charts/events.yaml, and returns when the
-// server goes by it.
+// server enforces it.
 func allowEvents(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
 	kubectl(t, c, "apply", "-f", filepath.Join(moduleRoot, "charts", "events.yaml"))
@@ -74,7 +74,7 @@ func TestEventsFollowFindingsToTheirEnd(t *testing.T) {
 	sweep(t, 0, args...)
 	want := slices.Concat(first, []string{"FindingResolved:Deployment/tracking/carrier-events", "FindingResolved:Deployment/tracking/tracker"})
 	if diff := cmp.Diff(want, ownEvents(t, c)); diff != "" {
-		t.Errorf("Events after one fault was mended (-want +got):\n%s", diff)
+		t.Errorf("Events after one fault was fixed (-want +got):\n%s", diff)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestEventsThatAreRefusedLeaveTheFindingsStored(t *testing.T) {
 	}
 }
 
-func TestEventsAreRecordedByWhoeverSweepsContinuously(t *testing.T) {
+func TestEventsAreRecordedByTheLongRunningMode(t *testing.T) {
 	c, args := eventing(t)
 	allowEvents(t, c)
 	s := serving(t, buildAudit(t), c.Kubeconfig(kubetest.Guest), append([]string{"--interval", "5s"}, args[len(args)-2:]...)...)
@@ -109,9 +109,9 @@ func TestEventsAreRecordedByWhoeverSweepsContinuously(t *testing.T) {
 }
 
 func TestDryRunRecordsNoEvents(t *testing.T) {
-	o := &sweepOptions{config: config.Config{Events: true}}
+	o := &publishOptions{dryRun: true, readOptions: readOptions{config: config.Config{Events: true}}}
 	published := &audit.Published{Transitions: []audit.Transition{{Why: audit.ReasonOpened}}}
-	o.recordEvents(t.Context(), &audit.Publisher{DryRun: true}, &audit.Result{}, published)
+	o.newEventRecorder(nil).record(t.Context(), &audit.Result{}, published)
 	if len(published.Deliveries) > 0 {
 		t.Errorf("deliveries: %+v", published.Deliveries)
 	}

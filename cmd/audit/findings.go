@@ -19,7 +19,7 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// findingsOptions are the flags of listing what is stored.
+// findingsOptions are the flags of the findings command.
 type findingsOptions struct {
 	command
 	namespace  string
@@ -31,20 +31,31 @@ type findingsOptions struct {
 }
 
 func newFindings(c command) *cobra.Command {
-	o := &findingsOptions{command: c, connection: genericclioptions.NewConfigFlags(true)}
+	o := &findingsOptions{command: c, connection: newConnection()}
 	cmd := &cobra.Command{
 		Use:   "findings [flags]",
-		Short: "List the findings that are kept in the cluster",
-		Args:  noArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+		Short: "List the findings stored in the cluster",
+		Long: `List the findings that a sweep with --publish stored in the cluster.
+
+Exit codes:
+
+  0  all findings are listed
+  2  the usage is invalid
+  3  the findings could not be read, or some cannot be shown`,
+		Example: `  # List all findings
+  audit findings
+
+  # List the open findings of one team, with messages
+  audit findings --owner team-a --state Open -o wide`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.namespace, "findings-namespace", "audit", "namespace that findings are kept in")
-	flags.StringVarP(&o.output, "output", "o", "table", "how to print: table, wide, json or yaml")
-	flags.StringArrayVar(&o.owners, "owner", nil, "only those of this owner (repeatable)")
-	flags.StringArrayVar(&o.rules, "rule", nil, "only those of this rule (repeatable)")
-	flags.StringArrayVar(&o.states, "state", nil, "only those in this state: Pending, Open or Resolved (repeatable)")
-	o.connection.Namespace, o.connection.CacheDir = nil, nil
+	addFindingsNamespace(flags, &o.namespace)
+	flags.StringVarP(&o.output, "output", "o", "table", "Output format. One of: table, wide, json, yaml")
+	flags.StringArrayVar(&o.owners, "owner", nil, "List only findings of this owner. Can be repeated")
+	flags.StringArrayVar(&o.rules, "rule", nil, "List only findings of this rule. Can be repeated")
+	flags.StringArrayVar(&o.states, "state", nil, "List only findings in this state. One of: Pending, Open, Resolved. Can be repeated")
 	o.connection.AddFlags(flags)
 	return cmd
 }
@@ -56,7 +67,7 @@ func (o *findingsOptions) run(ctx context.Context) error {
 	}
 	for _, s := range o.states {
 		if !slices.Contains([]string{string(audit.StatePending), string(audit.StateOpen), string(audit.StateResolved)}, s) {
-			return fmt.Errorf("--state: %q is none of Pending, Open, Resolved", s)
+			return fmt.Errorf("--state: invalid state %q, must be one of: Pending, Open, Resolved", s)
 		}
 	}
 	if err := checkFindingsNamespace(o.namespace); err != nil {
@@ -75,13 +86,13 @@ func (o *findingsOptions) run(ctx context.Context) error {
 		return &exitError{exitIncomplete, err}
 	}
 	all := len(stored)
-	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Bare })
+	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Incomplete })
 	bare := all - len(stored)
-	// An API server lists nothing in a namespace that is not there as well: the name
-	// shows that it was mistyped.
-	none := "no findings in namespace " + o.namespace
+	// An API server lists nothing in a namespace that does not exist either: the name
+	// in the message shows a typo.
+	none := "No findings in namespace " + o.namespace
 	if len(stored) > 0 {
-		none = fmt.Sprintf("none of the findings in namespace %s, of which there are %d", o.namespace, len(stored))
+		none = fmt.Sprintf("None of the %d findings in namespace %s match", len(stored), o.namespace)
 	}
 	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return !o.wants(&s) })
 	if err := printFindings(o.out, format, stored, none, o.now()); err != nil {
@@ -90,14 +101,14 @@ func (o *findingsOptions) run(ctx context.Context) error {
 	return unshown(newer, bare)
 }
 
-// unshown says which findings are there and not shown.
+// unshown returns an error that lists the findings that exist but are not shown.
 func unshown(newer []string, bare int) error {
 	var errs []error
 	if len(newer) > 0 {
-		errs = append(errs, errors.New("a newer audit wrote these findings, which are not shown: "+strings.Join(newer, ", ")))
+		errs = append(errs, errors.New("a newer version of audit wrote these findings, which are not shown: "+strings.Join(newer, ", ")))
 	}
 	if bare > 0 {
-		errs = append(errs, fmt.Errorf("findings without a status, which are not shown: %d; whoever created them was cut off, or may not write findings/status", bare))
+		errs = append(errs, fmt.Errorf("findings without a status, which are not shown: %d; their publisher was interrupted, or has no right to update findings/status", bare))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return &exitError{exitIncomplete, err}
@@ -112,8 +123,8 @@ func (o *findingsOptions) wants(s *audit.Stored) bool {
 		(len(o.states) == 0 || slices.Contains(o.states, string(s.State)))
 }
 
-// printFindings prints findings as a table for people, or as the list that a
-// report has of them. Where there are none a table says so in the words given.
+// printFindings prints findings as a table, or in the format that a report has for
+// them. Without findings, the table is the given message.
 func printFindings(w io.Writer, format report.Format, stored []audit.Stored, none string, now time.Time) error {
 	if format == report.JSON || format == report.YAML {
 		records := make([]audit.Record, len(stored))
@@ -142,7 +153,7 @@ func printFindings(w io.Writer, format report.Format, stored []audit.Stored, non
 			row[j] = report.Cell(row[j])
 		}
 		if format == report.Wide {
-			row = append(row, report.Safe(s.Message)) // the last column, which widens no other row
+			row = append(row, report.Safe(s.Message)) // the last column may have any width
 		}
 		fmt.Fprintln(tab, strings.Join(row, "\t"))
 	}

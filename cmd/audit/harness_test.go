@@ -2,22 +2,26 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/eventuallytrue/audit/notify/report"
+	"github.com/eventuallytrue/audit/rules"
 )
 
-// update makes the tests write what they would otherwise compare: the generated
-// parts of the README and what scripts hold output against.
-var update = flag.Bool("update", false, "write what is generated instead of comparing it")
+// update makes the tests write what they would otherwise compare: generated parts of
+// documents, and the expected output in scripts.
+var update = flag.Bool("update", false, "write generated text instead of comparing it")
 
 // The folders that tests read from.
 const (
@@ -44,8 +48,8 @@ func executeWith(environment map[string]string, args ...string) outcome {
 	return outcome{code, out.String(), errs.String()}
 }
 
-// spawn runs the program as a process of its own, which nothing can disturb that
-// tests do side by side.
+// spawn runs the program as a process of its own, which parallel tests cannot
+// disturb.
 func spawn(t *testing.T, args ...string) outcome {
 	t.Helper()
 	return launch(t, args...)()
@@ -65,14 +69,14 @@ func launch(t *testing.T, args ...string) (wait func() outcome) {
 	}
 	wait = sync.OnceValue(func() outcome {
 		defer cancel()
-		_ = cmd.Wait() // the exit code tells all that matters
+		_ = cmd.Wait() // the exit code has all that matters
 		return outcome{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 	})
 	t.Cleanup(func() { cancel(); wait() })
 	return wait
 }
 
-// sweep runs a sweep, which must end with the code and say nothing on the
+// sweep runs a sweep, which must end with the code and print nothing to
 // standard error, and returns its report.
 func sweep(t *testing.T, code int, args ...string) *report.Report {
 	t.Helper()
@@ -84,7 +88,7 @@ func sweep(t *testing.T, code int, args ...string) *report.Report {
 	return decode(t, got.stdout)
 }
 
-// decode reads a report in JSON, of which every field must be in the contract.
+// decode reads a report in JSON, all fields of which must be in the contract.
 func decode(t *testing.T, text string) *report.Report {
 	t.Helper()
 	var r report.Report
@@ -111,4 +115,66 @@ func buildAt(t *testing.T, folder string) string {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return path
+}
+
+// evaluation is what a report has about one subject, except for what differs between two
+// sweeps of the same manifests: times, and text with times. For an advisory, verdict and
+// severity are empty.
+type evaluation struct {
+	Rule, Subject, Verdict, Severity, Owners string
+	Objects                                  []string // each with its reason, sorted
+}
+
+func findings(r *report.Report) []evaluation {
+	var out []evaluation
+	for _, f := range r.Findings {
+		out = append(out, evaluation{
+			f.Rule, subject(f.Subject), f.Verdict, f.Severity, strings.Join(f.Owners, ", "), parts(f.Objects),
+		})
+	}
+	return sorted(out)
+}
+
+func advisories(r *report.Report) []evaluation {
+	var out []evaluation
+	for _, a := range r.Advisories {
+		out = append(out, evaluation{
+			Rule: a.Rule, Subject: subject(a.Subject), Owners: strings.Join(a.Owners, ", "), Objects: parts(a.Objects),
+		})
+	}
+	return sorted(out)
+}
+
+func sorted(list []evaluation) []evaluation {
+	slices.SortFunc(list, func(a, b evaluation) int {
+		return cmp.Or(strings.Compare(a.Rule, b.Rule), strings.Compare(a.Subject, b.Subject))
+	})
+	return list
+}
+
+func subject(s report.Subject) string { return s.Kind + " " + rules.Subject(s).String() }
+
+func parts(objects []report.Object) []string {
+	var out []string
+	for _, o := range objects {
+		out = append(out, fmt.Sprintf("%s %s/%s %s", o.Kind, o.Namespace, o.Name, o.Reason))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isolation returns a line for each namespace, as estateIsolation has them.
+func isolation(r *report.Report) []string {
+	var out []string
+	for _, i := range r.Isolation {
+		line := fmt.Sprint(i.Namespace, " ", i.Workloads, " ", i.Ingress, " ", i.Egress, " ", i.Open)
+		if i.Scope != "" {
+			line += " " + i.Scope
+		}
+		if i.Exempt {
+			line += " exempt"
+		}
+		out = append(out, line)
+	}
+	return out
 }

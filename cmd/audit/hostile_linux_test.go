@@ -16,7 +16,7 @@ import (
 	"github.com/eventuallytrue/audit/notify/report"
 )
 
-// again is a text so often that it makes so many bytes.
+// again repeats a text up to a size in bytes.
 func again(text string, size int64) io.Reader {
 	return io.LimitReader(&repeated{text: strings.Repeat(text, 1+(64<<10)/len(text))}, size)
 }
@@ -32,8 +32,8 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// manyRules are two Ingresses of different namespaces that claim the same hosts, by
-// a rule each.
+// manyRules are two Ingresses of different namespaces that claim the same hosts,
+// with a rule for each host.
 func manyRules(n int) io.Reader {
 	var b strings.Builder
 	for _, namespace := range []string{"shop", "blog"} {
@@ -55,17 +55,17 @@ func aliases(levels int) string {
 }
 
 // TestHostileInputTakesBoundedMemory pipes input into the program that was made to
-// exhaust it. What cannot be read is named, the rest is judged, and the process, as
-// the kernel counts it, stays far below what the input could have made it take.
+// exhaust it. The report names what cannot be read, the rest is evaluated, and the
+// process's memory, as the kernel counts it, stays far below what the input could cause.
 func TestHostileInputTakesBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads some hundred megabytes")
 	}
 	head := strings.NewReader
-	// As it is without the race detector, which takes a multiple.
+	// Without the race detector, which multiplies memory.
 	program := buildAudit(t)
-	// The kernel counts to the peak of a process what its parent had when it was
-	// started, and this one has much.
+	// The kernel adds the memory of the parent at the start of a process to the peak,
+	// and this process has much.
 	launch := buildAt(t, "../../e2e/bench/launch")
 	for _, c := range []struct {
 		name     string
@@ -142,7 +142,7 @@ func TestHostileInputTakesBoundedMemory(t *testing.T) {
 }
 
 // pipedSweep runs a program over its standard input, and returns its report and
-// how many MiB of memory it had at most.
+// its peak memory in MiB.
 func pipedSweep(t *testing.T, launch, program string, in io.Reader) (*report.Report, int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -168,10 +168,54 @@ func pipedSweep(t *testing.T, launch, program string, in io.Reader) (*report.Rep
 	}
 	data, err := os.ReadFile(cost)
 	if err != nil || json.Unmarshal(data, &took) != nil {
-		t.Fatalf("what it took is not known: %v: %s", err, data)
+		t.Fatalf("its memory is unknown: %v: %s", err, data)
 	}
 	if took.Code != want {
 		t.Errorf("exit %d, want %d", took.Code, want)
 	}
 	return &r, took.Peak >> 20
+}
+
+// configMaps are ConfigMaps, of which a sweep keeps nothing, up to a size in bytes.
+func configMaps(size int, format string) io.Reader {
+	text := fmt.Sprintf(format, "v1", "ConfigMap")
+	return again(text, int64(size/len(text)*len(text)))
+}
+
+// TestManyObjectsTakeAsMuchAsTheirText pipes many small objects into the program,
+// none of which it keeps. In each format that kubectl prints, the process needs at most a
+// small multiple of their text, while a tree of them would need forty times as much.
+func TestManyObjectsTakeAsMuchAsTheirText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads some ten megabytes of YAML")
+	}
+	program, launch := buildAudit(t), buildAt(t, "../../e2e/bench/launch")
+	const (
+		yaml  = "apiVersion: %s\n  kind: %s\n  metadata:\n    name: settings\n    labels: {app: web}\n  data: {a: \"1\", b: \"2\"}\n"
+		kyaml = "  }, {\n    apiVersion: \"%s\",\n    kind: \"%s\",\n    metadata: {\n      name: \"settings\",\n    },\n    data: {\n      a: \"1\",\n    },\n"
+		json  = `{"apiVersion":"%s","kind":"%s","metadata":{"name":"settings","labels":{"app":"web"}},"data":{"a":"1","b":"2"}}`
+	)
+	head := strings.NewReader
+	for _, c := range []struct {
+		name string
+		in   io.Reader
+		most int64 // MiB
+	}{
+		{"documents of YAML", configMaps(8<<20, "---\n  "+yaml), 110},
+		{"a list of YAML", io.MultiReader(head("apiVersion: v1\nitems:\n"), configMaps(16<<20, "- "+yaml), head("kind: List\n")), 180},
+		{"a list of KYAML", io.MultiReader(head("---\n{\n  items: [{\n    apiVersion: v1,\n    kind: Secret,\n"), configMaps(16<<20, kyaml), head("  }],\n  apiVersion: v1,\n  kind: List,\n}\n")), 180},
+		{"values of JSON", configMaps(32<<20, json+"\n"), 110},
+		{"a list of JSON", io.MultiReader(head(`{"apiVersion":"v1","items":[`), configMaps(32<<20, json+",\n"), head(`{"apiVersion":"v1","kind":"Secret"}],"kind":"List"}`)), 180},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, peak := pipedSweep(t, launch, program, c.in)
+			t.Logf("%d MiB", peak)
+			if peak > c.most {
+				t.Errorf("it took %d MiB of memory, want at most %d", peak, c.most)
+			}
+			if !r.Complete || len(r.Ignored) == 0 || r.Ignored[0].Items < 50_000 {
+				t.Errorf("complete: %t, problems: %v, ignored: %+v", r.Complete, r.Problems, r.Ignored)
+			}
+		})
+	}
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/eventuallytrue/audit/e2e/promtest"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
-// smallWorld is broken in two ways: two teams claim a host, and a namespace whose
-// owner no config names denies nothing.
-const smallWorld = `
+// smallCluster is broken in two ways: two teams claim a host, and a namespace whose
+// owner is not in the config denies nothing.
+const smallCluster = `
 apiVersion: v1
 kind: Namespace
 metadata: {name: shop, labels: {team: team-a}}
@@ -55,12 +55,12 @@ spec:
     spec: {containers: [{name: probe, image: probe}]}
 `
 
-// metricsWorld is a cluster with the small world, and the arguments by which an
-// account with no more than the rights of the charts publishes.
-func metricsWorld(t *testing.T) (*kubetest.Cluster, []string) {
+// metricsCluster is a cluster with the objects above, and the arguments with which
+// an account with exactly the rights of the chart publishes.
+func metricsCluster(t *testing.T) (*kubetest.Cluster, []string) {
 	t.Helper()
 	c := control.Cluster(t)
-	kubectl(t, c, "apply", "-f", configured(t, smallWorld))
+	kubectl(t, c, "apply", "-f", configured(t, smallCluster))
 	return c, allowToPublish(t, c)
 }
 
@@ -88,14 +88,14 @@ func foundSeries(t *testing.T, all []string) []string {
 			out = append(out, s)
 		}
 	}
-	if want := 9*len(rules.All()) - 5; zeros < want {
+	if want := 9*len(catalog.All()) - 5; zeros < want {
 		t.Errorf("%d series of findings are zero, want one at least for each rule, severity and state", zeros)
 	}
 	return out
 }
 
 func TestRealPushgatewayFollowsTheRealCluster(t *testing.T) {
-	c, args := metricsWorld(t)
+	c, args := metricsCluster(t)
 	gateway := promtest.StartPushgateway(t)
 	args = append([]string{"--once", "-o", "json", "--config", configured(t, namesTwo+pushSection(t, gateway.URL))}, args...)
 	run := func(code int) {
@@ -132,7 +132,7 @@ func TestRealPushgatewayFollowsTheRealCluster(t *testing.T) {
 	})...)
 	kubectl(t, c, "delete", "ingress", "-n", "blog", "web")
 	run(0)
-	check("half mended", concat(rule(deny, "2", ""), rule(hosts, "", "1"), []string{owned(deny, "other", "2")})...)
+	check("half resolved", concat(rule(deny, "2", ""), rule(hosts, "", "1"), []string{owned(deny, "other", "2")})...)
 	kubectl(t, c, "delete", "deployment", "-n", "lab", "probe")
 	run(0)
 	check("clean", concat(rule(deny, "", "2"), rule(hosts, "", "1"))...)
@@ -148,16 +148,16 @@ func TestRealPushgatewayFollowsTheRealCluster(t *testing.T) {
 func compareWithThird(t *testing.T, third, fourth []string) {
 	t.Helper()
 	if diff := cmp.Diff(ungrouped(third), ungrouped(fourth)); diff != "" {
-		t.Errorf("an incomplete sweep changed the picture (-third +fourth):\n%s", diff)
+		t.Errorf("an incomplete sweep changed the metrics of findings (-third +fourth):\n%s", diff)
 	}
 	for _, want := range []string{
 		`audit_sweep_complete{cluster="prod",group="attempt",job="audit"} 0`,
 		`audit_kind_readable{cluster="prod",group="attempt",job="audit",kind="ingresses.networking.k8s.io"} 0`,
 		`audit_rule_status{cluster="prod",group="attempt",job="audit",rule="one-owner-per-host",status="skipped"} 1`,
-		`audit_sweep_failures{cluster="prod",failure="read",group="attempt",job="audit"} 1`,
+		`audit_sweep_failures{cluster="prod",group="attempt",job="audit",phase="read"} 1`,
 	} {
 		if !strings.Contains(strings.Join(fourth, "\n"), want) {
-			t.Errorf("the attempt does not tell %s", want)
+			t.Errorf("the metrics of the attempt do not have %s", want)
 		}
 	}
 	stamp := func(series []string) (s string) {
@@ -191,8 +191,8 @@ func concat(lists ...[]string) []string {
 	return out
 }
 
-// failingGateways are gateways that take nothing, by what they do. Where there is
-// none, nobody listens.
+// failingGateways are gateways that accept nothing, by what they do. Without a handler,
+// no server listens.
 func failingGateways() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"down": nil,
@@ -215,22 +215,22 @@ var unlikeTwice = cmp.Options{
 }
 
 func TestGatewayThatFailsChangesNothingButTheExitCode(t *testing.T) {
-	c, args := metricsWorld(t)
+	c, args := metricsCluster(t)
 	slack := fakeslack.Start(t, fakeslack.Config{Token: botToken, Interval: -1, Channels: map[string]fakeslack.Membership{"C0100000001": fakeslack.Member}})
-	teller := fmt.Sprintf("slack: {tokenFile: %q}\n", configured(t, botToken))
+	slackSection := fmt.Sprintf("slack: {tokenFile: %q}\n", configured(t, botToken))
 	args = append(args, "--slack-api-url", slack.APIURL())
 	sent := 0
-	// Each time as if it were the first: all is opened, and its owners are told.
-	fresh := func(code int, gateway string) (errs string, r *report.Report, kept []report.StoredFinding, told []fakeslack.Message) {
+	// Each time as if it were the first: everything is opened, and its owners are notified.
+	fresh := func(code int, gateway string) (errs string, r *report.Report, kept []report.StoredFinding, messages []fakeslack.Message) {
 		kubectl(t, c, "delete", "findings", "--all", "-n", "audit")
-		errs, r = publishOnce(t, code, append([]string{"--config", configured(t, namesTwo+teller+gateway)}, args...)...)
-		told = slack.Messages()[sent:]
-		sent += len(told)
-		return errs, r, stored(t, c), told
+		errs, r = publishOnce(t, code, append([]string{"--config", configured(t, namesTwo+slackSection+gateway)}, args...)...)
+		messages = slack.Messages()[sent:]
+		sent += len(messages)
+		return errs, r, stored(t, c), messages
 	}
-	_, want, kept, told := fresh(0, "")
-	if len(kept) != 3 || len(told) == 0 {
-		t.Fatalf("%d findings are kept and %d messages sent", len(kept), len(told))
+	_, want, kept, messages := fresh(0, "")
+	if len(kept) != 3 || len(messages) == 0 {
+		t.Fatalf("%d findings are kept and %d messages sent", len(kept), len(messages))
 	}
 	for name, answer := range failingGateways() {
 		t.Run(name, func(t *testing.T) {
@@ -240,9 +240,9 @@ func TestGatewayThatFailsChangesNothingButTheExitCode(t *testing.T) {
 				t.Cleanup(server.Close)
 				url = server.URL
 			}
-			errs, got, keptToo, toldToo := fresh(exitIncomplete, pushSection(t, url))
+			errs, got, keptToo, messagesToo := fresh(exitIncomplete, pushSection(t, url))
 			for what, diff := range map[string]string{
-				"report": cmp.Diff(want, got), "findings": cmp.Diff(kept, keptToo, unlikeTwice), "messages": cmp.Diff(told, toldToo, unlikeTwice),
+				"report": cmp.Diff(want, got), "findings": cmp.Diff(kept, keptToo, unlikeTwice), "messages": cmp.Diff(messages, messagesToo, unlikeTwice),
 			} {
 				if diff != "" {
 					t.Errorf("%s (-without a gateway +with one):\n%s", what, diff)
@@ -255,8 +255,8 @@ func TestGatewayThatFailsChangesNothingButTheExitCode(t *testing.T) {
 	}
 }
 
-// publishOnce publishes, which must end with the code, and returns what it says and
-// reports.
+// publishOnce publishes, which must end with the code, and returns its standard
+// error and its report.
 func publishOnce(t *testing.T, code int, args ...string) (string, *report.Report) {
 	t.Helper()
 	out := execute(append([]string{"--once", "-o", "json"}, args...)...)
@@ -270,7 +270,7 @@ func publishOnce(t *testing.T, code int, args ...string) (string, *report.Report
 	return out.stderr, &r
 }
 
-// unusedURL is one at which nobody listens.
+// unusedURL is a URL at which no server listens.
 func unusedURL(t *testing.T) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -282,7 +282,7 @@ func unusedURL(t *testing.T) string {
 }
 
 func TestServiceShowsItsSweepsAndPushesThem(t *testing.T) {
-	c, _ := metricsWorld(t)
+	c, _ := metricsCluster(t)
 	gateway := promtest.StartPushgateway(t)
 	binary := buildAudit(t)
 	start := func() *service {
@@ -318,6 +318,6 @@ func TestServiceShowsItsSweepsAndPushesThem(t *testing.T) {
 		}
 	}
 	if _, text := standby.get(t, "/metrics"); !strings.Contains(text, "audit_build_info") || strings.Contains(text, "audit_findings") || strings.Contains(text, "audit_last_") {
-		t.Errorf("who stands by shows\n%s", text)
+		t.Errorf("a process on standby shows\n%s", text)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/eventuallytrue/audit/notify/report"
 )
 
-// TestOwnersOfACluster: to tell who owns what, the right to list Namespaces is
-// enough; without it nothing is told.
+// TestOwnersOfACluster: the right to list Namespaces is enough to show owners;
+// without it, no owners are shown.
 func TestOwnersOfACluster(t *testing.T) {
 	c := control.Cluster(t)
 	kubectl(t, c, "create", "namespace", "shop")

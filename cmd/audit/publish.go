@@ -4,70 +4,51 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/cmd/audit/serve"
+	"github.com/eventuallytrue/audit/notify/metrics"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
-// publishOptions are the flags of keeping findings in the cluster.
+// publishOptions are the flags of storing findings in the cluster.
 type publishOptions struct {
+	readOptions
+
 	publish   bool
 	dryRun    bool
 	slackURL  string
-	namespace string
-	leaseWait time.Duration
-
-	leaderElect                    bool
-	leaseFor, renewFor, retryAfter time.Duration
+	namespace string // of the findings
+	lease     leaseOptions
 }
 
-func (p *publishOptions) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&p.publish, "publish", false,
-		"keep findings as objects of the cluster: open, update and resolve them; --fail-on is none then, unless it is given")
-	flags.BoolVar(&p.dryRun, "dry-run", false,
-		"with --once --publish: print the messages that owners would be sent; send and store nothing")
-	flags.StringVar(&p.slackURL, "slack-api-url", "https://slack.com/api/", "where Slack's Web API is; the token goes there")
-	flags.StringVar(&p.namespace, "findings-namespace", "audit", "namespace that findings are kept in")
-	flags.DurationVar(&p.leaseWait, "lease-wait", time.Minute, "how long to wait while somebody else publishes")
-	flags.BoolVar(&p.leaderElect, "leader-elect", true,
-		"take turns by a Lease: without --once the others stand by and sweep nothing, with --once --publish they wait; false touches no Lease")
-	// As kube-controller-manager has them. Nobody should need to change them.
-	flags.DurationVar(&p.leaseFor, "leader-elect-lease-duration", 15*time.Second, "how long a leader that says nothing is waited for")
-	flags.DurationVar(&p.renewFor, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew its lease before it is lost")
-	flags.DurationVar(&p.retryAfter, "leader-elect-retry-period", 2*time.Second, "time between two tries")
-	for _, name := range []string{"slack-api-url", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period"} {
-		flags.Lookup(name).Hidden = true
-	}
+func (o *publishOptions) addFlags(flags *pflag.FlagSet) {
+	o.readOptions.addFlags(flags)
+	flags.BoolVar(&o.publish, "publish", false,
+		"Store findings in the cluster, notify owners and push metrics. Changes the default of --fail-on to none")
+	flags.BoolVar(&o.dryRun, "dry-run", false,
+		"With --once --publish: print the messages that owners would get, without sending or storing anything")
+	flags.StringVar(&o.slackURL, "slack-api-url", "https://slack.com/api/", "Base URL of Slack's Web API, which receives the bot token")
+	addFindingsNamespace(flags, &o.namespace)
+	o.lease.addFlags(flags)
+	flags.Lookup("slack-api-url").Hidden = true
 }
 
-// completePublish refuses what must not be published: a part of the truth would
-// be taken for all of it.
-func (o *sweepOptions) completePublish(flags *pflag.FlagSet) error {
-	for _, name := range []string{"from", "namespace", "rule", "previous"} {
-		if flags.Changed(name) {
-			return fmt.Errorf("--%s shows a part or another world, which must not be published", name)
-		}
-	}
-	if !flags.Changed("fail-on") {
-		o.threshold = 0
-	}
-	if err := checkFindingsNamespace(o.publishing.namespace); err != nil {
-		return err
-	}
-	if o.publishing.leaseWait < 0 {
-		return fmt.Errorf("--lease-wait: %s is less than nothing", o.publishing.leaseWait)
-	}
-	return nil
+func addFindingsNamespace(flags *pflag.FlagSet, namespace *string) {
+	flags.StringVar(namespace, "findings-namespace", "audit", "Namespace in which findings are stored")
 }
 
-// checkFindingsNamespace refuses what is no name of a namespace before anything
-// is read.
+// checkFindingsNamespace rejects an invalid name before anything is read.
 func checkFindingsNamespace(name string) error {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return fmt.Errorf("--findings-namespace: %q: %s", name, strings.Join(problems, "; "))
@@ -75,72 +56,185 @@ func checkFindingsNamespace(name string) error {
 	return nil
 }
 
-// openStore makes what publishing needs of the cluster.
-func (o *sweepOptions) openStore() (*audit.Publisher, audit.Lock, error) {
+// checkPublish rejects flags under which a sweep must not be published: a part of
+// the cluster would be taken for all of it.
+func (o *publishOptions) checkPublish(flags *pflag.FlagSet) error {
+	for _, name := range []string{"from", "namespace", "rule", "previous"} {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s cannot be used with --publish, which needs a sweep of the whole cluster", name)
+		}
+	}
+	if err := checkFindingsNamespace(o.namespace); err != nil {
+		return err
+	}
+	if o.lease.wait < 0 {
+		return fmt.Errorf("--lease-wait: must not be negative, got %s", o.lease.wait)
+	}
+	return nil
+}
+
+// publication publishes sweeps.
+type publication struct {
+	publisher *audit.Publisher
+	lock      *leaseLock // nil: without leader election
+	meter     *serve.Meter
+	events    *eventRecorder
+}
+
+// open makes what publishing needs from the cluster. The function is called with the
+// error of a lease that could not be released.
+func (o *publishOptions) open(board *metrics.Exporter, unreleased func(error)) (*publication, error) {
 	cfg, err := restConfig(o.connection)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	store, err := kube.NewStore(cfg, o.publishing.namespace, kube.StoreOptions{UserAgent: userAgent()})
+	store, err := kube.NewStore(cfg, o.namespace, kube.StoreOptions{UserAgent: userAgent()})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	source, ok := o.source.(audit.Rereader)
 	if !ok {
-		return nil, nil, errors.New("the source cannot be read again")
+		return nil, errors.New("the source cannot be read again")
 	}
-	lock, err := o.newLock(cfg)
+	var p publication
+	if o.lease.elect && !o.dryRun {
+		if p.lock, err = o.lease.open(cfg, o.namespace, unreleased); err != nil {
+			return nil, err
+		}
+	}
+	n := &notifying{
+		config: &o.config, token: o.getenv(slackTokenEnv), slackURL: o.slackURL, namespace: o.namespace,
+		leased: o.lease.elect, dryRun: o.dryRun, now: o.now,
+	}
+	notifiers, err := n.open(store)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	teller, err := o.openTeller(store)
-	if err != nil {
-		return nil, nil, err
+	if o.config.UsesChannels() && !n.hasBot() {
+		// Otherwise a forgotten token would look as if all owners had been notified.
+		fmt.Fprintf(o.err, "audit: note: no one is notified in a Slack channel: slack.tokenFile and %s are not set\n", slackTokenEnv)
 	}
-	return &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding, Notifier: teller, DryRun: o.publishing.dryRun,
+	p.publisher = &audit.Publisher{
+		Store: store, Source: source, Fit: kube.FitFinding, Notifier: notifiers, DryRun: o.dryRun,
 		Reconciler: audit.Reconciler{
 			Hold: o.hold, Keep: time.Duration(o.config.Findings.KeepResolved), MaxNew: int(o.config.Limits.NewFindings),
 			MaxNotifications: kube.MaxNotifications,
 		},
-	}, lock, nil
+	}
+	p.events = o.newEventRecorder(cfg)
+	p.meter, err = o.newMeter(&p, board)
+	return &p, err
 }
 
-// hold returns how long a rule's new violations are held back.
-func (o *sweepOptions) hold(rule string) audit.Hold {
-	for _, r := range rules.All() {
+// newMeter returns the meter of a publication. A dry run pushes nothing.
+func (o *publishOptions) newMeter(p *publication, board *metrics.Exporter) (*serve.Meter, error) {
+	m := &serve.Meter{Board: board, Now: o.now}
+	add := func(name string, client any) {
+		if api, ok := client.(interface{ Usage() kube.Usage }); ok {
+			m.Clients = append(m.Clients, serve.Client{Name: name, API: api})
+		}
+	}
+	add("source", o.source)
+	add("findings", p.publisher.Store)
+	if p.events != nil {
+		add("events", p.events)
+	}
+	if p.lock != nil {
+		add("lease", p.lock.lease)
+	}
+	var err error
+	if !o.dryRun {
+		m.Gateway, err = newGateway(&o.config)
+	}
+	return m, err
+}
+
+// hold returns how long new violations of a rule stay pending.
+func (o *publishOptions) hold(rule string) audit.Hold {
+	for _, r := range catalog.All() {
 		if r.Name == rule {
-			h := o.config.Settings(r).Hold
-			return audit.Hold{Sweeps: h.Sweeps, For: h.For}
+			return o.config.Settings(r).Hold
 		}
 	}
 	return audit.Hold{}
 }
 
-// sweepAndPublish sweeps and publishes. What could not be published makes the
-// sweep incomplete.
-func (o *sweepOptions) sweepAndPublish(ctx context.Context) (*audit.Result, error) {
-	publisher, lock, err := o.openStore()
+// sweep sweeps and publishes under a lock.
+func (o *publishOptions) sweep(ctx context.Context, p *publication, set []*rules.Rule, readWithin time.Duration, lock audit.Lock) (*audit.Result, *audit.Published, error) {
+	res, published, err := audit.SweepAndPublish(ctx, timed{o.source, readWithin}, set, &o.config, o.now, p.publisher, lock)
+	p.events.record(ctx, res, published)
+	return res, published, err
+}
+
+// sweepOnce sweeps and publishes once. The error says what could not be published,
+// which makes the sweep incomplete.
+func (o *publishOptions) sweepOnce(ctx context.Context, set []*rules.Rule) (*audit.Result, error) {
+	p, err := o.open(nil, func(err error) { fmt.Fprintf(o.err, "audit: %s\n", safeLine(err.Error())) })
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	meter, err := o.newMeter(publisher, lock)
-	if err != nil {
-		return nil, &exitError{exitUsage, err}
+	var lock audit.Lock = noLock{}
+	if p.lock != nil {
+		lock = p.lock
 	}
-	began := meter.begin()
-	res, published, err := audit.SweepAndPublish(ctx, timed{o.source, o.timeout}, o.set, &o.config, o.now, publisher, lock)
-	o.recordEvents(ctx, publisher, res, published)
-	// The lock is given back by now: a gateway that is slow holds up nobody else.
-	unpushed := meter.end(ctx, began, res, published, err)
+	began := p.meter.Begin()
+	res, published, err := o.sweep(ctx, p, set, o.timeout, lock)
+	// The lock is released by now, so a slow gateway holds up no other publisher.
+	unpushed := p.meter.End(ctx, began, res, published, err)
 	if err != nil {
 		return res, errors.Join(err, unpushed)
 	}
 	if len(published.Newer) > 0 {
-		fmt.Fprintf(o.err, "audit: a newer audit wrote these findings, which are left alone: %s\n", safeLine(strings.Join(published.Newer, ", ")))
+		fmt.Fprintf(o.err, "audit: a newer version of audit wrote these findings, which stay unchanged: %s\n", safeLine(strings.Join(published.Newer, ", ")))
 	}
+	// Where a right is missing, all lines say the same.
+	const most = 10
 	if len(published.Failed) > 0 {
-		return res, errors.Join(fmt.Errorf("write findings:\n%s", someLines(published.Failed)), unpushed)
+		return res, errors.Join(fmt.Errorf("write findings:\n%s", serve.Some(published.Failed, most, "\n")), unpushed)
 	}
-	return res, errors.Join(undelivered(published.Deliveries), unpushed)
+	var undelivered error
+	if lines := serve.Undelivered(published.Deliveries); len(lines) > 0 {
+		undelivered = errors.New("notify owners:\n" + serve.Some(lines, most, "\n"))
+	}
+	return res, errors.Join(undelivered, unpushed)
+}
+
+// eventRecorder records changes of findings as Events on their objects. It needs no
+// lease: an Event that two processes record is one Event.
+type eventRecorder struct {
+	cfg       *rest.Config
+	namespace string
+	used      kube.Usage
+}
+
+// newEventRecorder returns nil, which records nothing, in a dry run and where the config
+// does not ask for Events.
+func (o *publishOptions) newEventRecorder(cfg *rest.Config) *eventRecorder {
+	if !o.config.Events || o.dryRun {
+		return nil
+	}
+	return &eventRecorder{cfg: cfg, namespace: o.namespace}
+}
+
+// Usage returns what recording Events has used so far.
+func (e *eventRecorder) Usage() kube.Usage { return e.used }
+
+// record records Events and adds the outcome to the deliveries. A failure does not
+// undo the sweep.
+func (e *eventRecorder) record(ctx context.Context, res *audit.Result, published *audit.Published) {
+	if e == nil || res == nil || published == nil {
+		return
+	}
+	host, _ := os.Hostname() // for people; the library has a name where there is none
+	events, err := kube.NewEvents(e.cfg, e.namespace, kube.EventOptions{UserAgent: userAgent(), Instance: host})
+	var done []audit.Delivery
+	if err != nil {
+		done = []audit.Delivery{{Sender: "events", Result: audit.DeliveryFailed, Reason: err.Error()}}
+	} else {
+		done = events.Record(ctx, res.Started, published)
+		e.used = e.used.Plus(events.Usage())
+	}
+	published.Deliveries = append(published.Deliveries, done...)
+	slices.SortFunc(published.Deliveries, audit.CompareDeliveries)
+	res.Deliveries = published.Deliveries
 }

@@ -17,7 +17,7 @@ import (
 
 // publishing returns a cluster with the estate, the definition of findings, and
 // an account with exactly the rights of charts/read-only.yaml and publish.yaml,
-// and the arguments by which that account publishes.
+// and the arguments with which that account publishes.
 func publishing(t *testing.T) (*kubetest.Cluster, []string) {
 	t.Helper()
 	c := control.Cluster(t)
@@ -26,11 +26,11 @@ func publishing(t *testing.T) (*kubetest.Cluster, []string) {
 }
 
 // allowToPublish gives the cluster the definition of findings and an account the
-// rights of charts/read-only.yaml and publish.yaml, and returns the arguments by
+// rights of charts/read-only.yaml and publish.yaml, and returns the arguments with
 // which it publishes.
 func allowToPublish(t *testing.T, c *kubetest.Cluster) []string {
 	t.Helper()
-	if err := c.Install(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
+	if err := c.InstallCRDs(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
 		t.Fatal(err)
 	}
 	charts := filepath.Join("..", "..", "charts")
@@ -86,7 +86,7 @@ func TestPublishKeepsFindingsUntilTheClusterIsRight(t *testing.T) {
 	kubectl(t, c, "delete", "networkpolicy", "-n", "tracking", "tmp-debug")
 	sweep(t, 0, args...)
 	if diff := cmp.Diff(map[string]int{"Open": 17, "Resolved": 1}, statesOf(stored(t, c))); diff != "" {
-		t.Errorf("findings after one fault was mended (-want +got):\n%s", diff)
+		t.Errorf("findings after one fault was fixed (-want +got):\n%s", diff)
 	}
 	resolved := stored(t, c, "--state", "Resolved")
 	if len(resolved) != 1 || resolved[0].Reason != "resolved" || resolved[0].Subject.Name != "tracking" || resolved[0].ResolvedAt.IsZero() {
@@ -121,7 +121,7 @@ func TestPublishResolvesNothingThatItMayNotRead(t *testing.T) {
 		t.Errorf("no rule is skipped: %s", out.stderr)
 	}
 	if diff := cmp.Diff(before, versions(t, c)); diff != "" {
-		t.Errorf("what cannot be read was written (-before +after):\n%s", diff)
+		t.Errorf("findings of unread kinds were written (-before +after):\n%s", diff)
 	}
 	kubectl(t, c, "apply", "-f", filepath.Join("..", "..", "charts", "read-only.yaml"))
 	eventually(t, func() (outcome, bool) {
@@ -136,10 +136,10 @@ func TestPublishResolvesNothingThatItMayNotRead(t *testing.T) {
 	}
 }
 
-func TestPublishRefusesAPartOfTheTruth(t *testing.T) {
+func TestPublishRejectsPartialSweeps(t *testing.T) {
 	for _, args := range [][]string{{"--from", estateDir}, {"-n", "tracking"}, {"--rule", "owner-known"}, {"--previous", "x"}} {
 		out := execute(append([]string{"--once", "--publish"}, args...)...)
-		if out.code != exitUsage || !strings.Contains(out.stderr, "must not be published") {
+		if out.code != exitUsage || !strings.Contains(out.stderr, "cannot be used with --publish") {
 			t.Errorf("%q: exit %d, %s", args, out.code, out.stderr)
 		}
 	}
@@ -154,7 +154,7 @@ func TestFindingsAreListedByOwnerAndByKubectl(t *testing.T) {
 	if len(mine) == 0 || len(byLabel) != len(mine) {
 		t.Errorf("%d findings of growth, %d by label", len(mine), len(byLabel))
 	}
-	// A label has one value, so owner names whoever is the only one.
+	// A label has one value, so owner is set only on findings with one owner.
 	sole := slices.DeleteFunc(mine, func(f report.StoredFinding) bool { return len(f.Owners) > 1 })
 	if len(sole) == 0 || len(alone) != len(sole) {
 		t.Errorf("%d findings of growth alone, %d by label", len(sole), len(alone))
@@ -163,10 +163,10 @@ func TestFindingsAreListedByOwnerAndByKubectl(t *testing.T) {
 	if !strings.HasPrefix(table.stdout, "RULE ") || strings.Count(table.stdout, "\n") != len(mine)+1 {
 		t.Errorf("the table of growth:\n%s", table.stdout)
 	}
-	// A namespace that is not there must not look like one in which all is mended.
+	// A namespace that does not exist must not look like one without findings.
 	for asked, want := range map[string]string{
-		"--findings-namespace=adit": "no findings in namespace adit\n",
-		"--owner=grwth":             "none of the findings in namespace audit, of which there are ",
+		"--findings-namespace=adit": "No findings in namespace adit\n",
+		"--owner=grwth":             "None of the ",
 	} {
 		if got := execute("findings", "--kubeconfig", c.Kubeconfig(kubetest.Admin), asked); !strings.HasPrefix(got.stdout, want) {
 			t.Errorf("findings %s: %s%s", asked, got.stdout, got.stderr)
@@ -174,9 +174,9 @@ func TestFindingsAreListedByOwnerAndByKubectl(t *testing.T) {
 	}
 }
 
-// TestFindingsWithoutAStatusAreNotKeptQuiet: they are created first and completed by a
-// second write, which may be forbidden. A list without them is no list of all.
-func TestFindingsWithoutAStatusAreNotKeptQuiet(t *testing.T) {
+// TestFindingsWithoutAStatusAreReported: they are created first and completed by a
+// second write, which may be forbidden. A list without them would be incomplete.
+func TestFindingsWithoutAStatusAreReported(t *testing.T) {
 	c, args := publishing(t)
 	sweep(t, 0, args...)
 	list := []string{"findings", "--kubeconfig", c.Kubeconfig(kubetest.Guest)}
@@ -208,8 +208,8 @@ func ruleOf(t *testing.T, resource string) string {
 	return ""
 }
 
-// eventually calls a function until it is content, and not for ever: the API
-// server goes by new rights a moment after they are stored.
+// eventually calls a function until it succeeds, with a limit: the API server enforces
+// new rights a moment after they are stored.
 func eventually(t *testing.T, try func() (outcome, bool)) outcome {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(50 * time.Millisecond) {
@@ -218,7 +218,7 @@ func eventually(t *testing.T, try func() (outcome, bool)) outcome {
 			return out
 		}
 		if time.Now().After(end) {
-			t.Fatalf("it does not come about: exit %d, %s", out.code, out.stderr)
+			t.Fatalf("it does not happen: exit %d, %s", out.code, out.stderr)
 		}
 	}
 }

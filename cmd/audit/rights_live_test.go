@@ -15,24 +15,24 @@ import (
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify/report"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 const readOnlyRole = moduleRoot + "/charts/read-only.yaml"
 
-// strangers are the kinds of policies among the definitions of the tests that
-// nothing here understands. What rights they need, no role can know.
-var strangers = rbacv1.PolicyRule{
+// unsupportedKinds are the kinds of policies among the definitions of the tests that audit
+// does not support. No role can list the rights that they need.
+var unsupportedKinds = rbacv1.PolicyRule{
 	APIGroups: []string{"crd.antrea.io"}, Resources: []string{"networkpolicies", "clusternetworkpolicies"}, Verbs: []string{"list"},
 }
 
 func TestReadOnlyRoleSuffices(t *testing.T) {
-	c := control.Defined(t)
+	c := control.ClusterWithCRDs(t)
 	applyEstate(t, c)
 	kubectl(t, c, "apply", "-f", readOnlyRole)
 	kubectl(t, c, "create", "clusterrolebinding", "audit-read-only", "--clusterrole", "audit-read-only", "--user", kubetest.Guest)
-	allow(t, c, strangers)
+	allow(t, c, unsupportedKinds)
 	awaitSweep(t, c)
 	want := sweep(t, exitFindings, "--kubeconfig", c.Kubeconfig(kubetest.Admin))
 	got := sweep(t, exitFindings, "--kubeconfig", c.Kubeconfig(kubetest.Guest))
@@ -42,8 +42,8 @@ func TestReadOnlyRoleSuffices(t *testing.T) {
 	}
 }
 
-// awaitSweep waits, but not for ever, until the guest's sweep is complete: the
-// API server goes by new rights a moment after they are stored.
+// awaitSweep waits, with a limit, until the guest's sweep is complete: the API
+// server enforces new rights a moment after they are stored.
 func awaitSweep(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -53,7 +53,7 @@ func awaitSweep(t *testing.T, c *kubetest.Cluster) {
 	}
 }
 
-// TestReadOnlyRoleOnlyReads what rules need, and never what may hold a secret.
+// TestReadOnlyRoleOnlyReads the kinds that rules need, and none that may hold a secret.
 func TestReadOnlyRoleOnlyReads(t *testing.T) {
 	config := rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"cilium-config"}, Verbs: []string{"get"},
@@ -62,7 +62,7 @@ func TestReadOnlyRoleOnlyReads(t *testing.T) {
 	for _, rule := range rights(t) {
 		list := slices.Equal(rule.Verbs, []string{"list"}) && len(rule.ResourceNames)+len(rule.NonResourceURLs) == 0
 		if !list && !cmp.Equal(config, rule) {
-			t.Errorf("%v is more or less than to read", rule)
+			t.Errorf("%v grants more or less than reading", rule)
 		}
 		read = append(read, kindsOf(rule)...)
 	}
@@ -74,24 +74,24 @@ func TestReadOnlyRoleOnlyReads(t *testing.T) {
 
 // needed returns the kinds that a sweep reads without a config, sorted.
 func needed() []snapshot.Kind {
-	kinds := slices.DeleteFunc(audit.Needs(rules.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
-	for _, s := range hostsource.ReadyMade() {
+	kinds := slices.DeleteFunc(audit.Needs(catalog.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
+	for _, s := range hostsource.BuiltIn() {
 		kinds = append(kinds, s.Kind)
 	}
 	slices.Sort(kinds)
 	return kinds
 }
 
-// TestReadOnlyRoleHasNoRightTooMany takes away one kind after the other: each is
-// missed, and by the rules that need it alone.
-func TestReadOnlyRoleHasNoRightTooMany(t *testing.T) {
-	c := control.Defined(t)
+// TestReadOnlyRoleHasNoUnneededRight takes away one kind after the other: each one is
+// missing, and only for the rules that need it.
+func TestReadOnlyRoleHasNoUnneededRight(t *testing.T) {
+	c := control.ClusterWithCRDs(t)
 	for _, kind := range needed() {
 		t.Run(string(kind), func(t *testing.T) {
 			if err := c.Empty(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			allow(t, c, append(without(rights(t), kind), strangers)...)
+			allow(t, c, append(without(rights(t), kind), unsupportedKinds)...)
 			r := sweep(t, exitIncomplete, "--kubeconfig", c.Kubeconfig(kubetest.Guest))
 			if r.Complete {
 				t.Error("the report calls itself complete")
@@ -118,8 +118,8 @@ func checkUnread(t *testing.T, r *report.Report, kind snapshot.Kind) {
 func checkSkipped(t *testing.T, r *report.Report, kind snapshot.Kind) {
 	t.Helper()
 	var want, got []string
-	for _, rule := range rules.All() {
-		host := slices.ContainsFunc(hostsource.ReadyMade(), func(s hostsource.Source) bool { return s.Kind == kind })
+	for _, rule := range catalog.All() {
+		host := slices.ContainsFunc(hostsource.BuiltIn(), func(s hostsource.Source) bool { return s.Kind == kind })
 		if slices.Contains(rule.Needs, kind) || host && slices.Contains(rule.Needs, snapshot.HostSources) {
 			want = append(want, rule.Name)
 		}

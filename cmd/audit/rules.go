@@ -9,14 +9,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 func newRules(c command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rules [NAME]",
-		Short: "Tell what is checked and why",
-		Args:  cobra.MaximumNArgs(1),
+		Short: "List the rules, or describe one",
+		Example: `  # List the rules
+  audit rules
+
+  # Describe one rule: what it checks, what it reads and its settings
+  audit rules one-owner-per-host`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return listRules(c.out)
@@ -32,8 +38,8 @@ func newRules(c command) *cobra.Command {
 
 func listRules(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "NAME\tSEVERITY\tWHAT MUST HOLD")
-	for _, r := range rules.All() {
+	fmt.Fprintln(tab, "NAME\tSEVERITY\tINVARIANT")
+	for _, r := range catalog.All() {
 		fmt.Fprintf(tab, "%s\t%s\t%s\n", r.Name, r.Severity, r.Title())
 	}
 	return tab.Flush()
@@ -46,7 +52,7 @@ func describeRule(w io.Writer, r *rules.Rule) error {
 	}
 	evidence := ""
 	if len(r.Uses) > 0 {
-		evidence = fmt.Sprintf("Reads for evidence of causes: %s\n", kindList(r.Uses))
+		evidence = fmt.Sprintf("Reads as evidence of causes: %s\n", kindList(r.Uses))
 	}
 	_, err := fmt.Fprintf(w, "%s (%s): %s\n\n%s\n\nReads: %s\n%sSettings: %s\n", r.Name, r.Severity, r.Title(), r.Text(),
 		kindList(r.Needs), evidence, strings.Join(settings, ", "))
@@ -57,7 +63,7 @@ func kindList(kinds []snapshot.Kind) string {
 	var names []string
 	for _, k := range kinds {
 		if k == snapshot.HostSources {
-			names = append(names, "the kinds of hostSources")
+			names = append(names, "the kinds in hostSources")
 			continue
 		}
 		names = append(names, string(k))
@@ -65,10 +71,10 @@ func kindList(kinds []snapshot.Kind) string {
 	return strings.Join(names, ", ")
 }
 
-// selectRules returns the rules of the given names, in the order of All; all of
-// them where no name is given.
+// selectRules returns the rules with the given names in the order of All, or all
+// rules if no name is given.
 func selectRules(names []string) ([]*rules.Rule, error) {
-	all := rules.All()
+	all := catalog.All()
 	if len(names) == 0 {
 		return all, nil
 	}
@@ -87,7 +93,7 @@ func selectRules(names []string) ([]*rules.Rule, error) {
 	}
 	for _, name := range names {
 		if wanted[name] {
-			return nil, fmt.Errorf("there is no rule %q; the rules are %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown rule %q, must be one of: %s", name, strings.Join(known, ", "))
 		}
 	}
 	return set, nil

@@ -11,8 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs the scripts of testdata/script: how the command looks from
-// outside. In a script `exits 3 audit --once` runs a program that must end with
+// TestScripts runs the scripts of testdata/script: the command as users see it. In a script `exits 3 audit --once` runs a program that must end with
 // that code, and $ESTATE is the path of the sample estate.
 func TestScripts(t *testing.T) {
 	estate, err := filepath.Abs(estateDir)
@@ -32,7 +31,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a program and holds its exit code against the one wanted.
+// exits runs a program and compares its exit code with the one wanted.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE PROGRAM [ARG...]")

@@ -1,46 +1,86 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/audit/manifests"
+	"github.com/eventuallytrue/audit/notify/report"
+	"github.com/eventuallytrue/audit/rules/catalog"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// fallbackHost is where client-go looks for an API server when nothing says where
-// one is. There has been none for years.
-const fallbackHost = "http://localhost:8080"
+// readOptions are the flags of the commands that read objects and print something,
+// and the values made from them.
+type readOptions struct {
+	command
 
-var errNoCluster = errors.New("no cluster is configured: name one with --kubeconfig, --context or --server, or read manifests with --from")
+	from       []string
+	output     string
+	configPath string
+	timeout    time.Duration
+	connection *genericclioptions.ConfigFlags
 
-// restConfig returns what leads to the cluster that kubectl's flags name. Every
-// error is one of usage.
-func restConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
-	cfg, err := flags.ToRESTConfig()
-	switch {
-	case err != nil:
-		err = fmt.Errorf("find the cluster: %w", err)
-	case cfg.Host == fallbackHost && *flags.APIServer == "":
-		err = errNoCluster
-	default:
-		return cfg, nil
-	}
-	return nil, &exitError{exitUsage, withMissingKubeconfig(err, flags.ToRawKubeConfigLoader().ConfigAccess())}
+	format report.Format
+	config config.Config
+	source audit.Source
 }
 
-// openSource makes the source that the flags ask for.
-func (o *sweepOptions) openSource(flags *pflag.FlagSet) error {
+func (o *readOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.from, "from", nil,
+		"Read manifests from this file or folder, or - for standard input, instead of a cluster. Can be repeated")
+	flags.StringVarP(&o.output, "output", "o", "table", "Output format. One of: table, wide, json, yaml")
+	flags.StringVar(&o.configPath, "config", "", "Path of the config file. Without one, the defaults apply")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute,
+		"Maximum time for reading. Kinds that were not read by then are reported as unknown")
+	o.connection = newConnection()
+	o.connection.AddFlags(flags)
+}
+
+// checkFlags checks the flags that every reading command has.
+func (o *readOptions) checkFlags() error {
+	var err error
+	if o.format, err = report.ParseFormat(o.output); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	return positive("timeout", o.timeout)
+}
+
+func positive(flag string, d time.Duration) error {
+	if d <= 0 {
+		return fmt.Errorf("--%s: must be greater than 0, got %s", flag, d)
+	}
+	return nil
+}
+
+// readConfig reads the config file, if there is one.
+func (o *readOptions) readConfig() error {
+	o.config = config.Default()
+	if o.configPath == "" {
+		return nil
+	}
+	var err error
+	if o.config, err = config.Read(o.configPath, catalog.All()); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	return nil
+}
+
+// openSource makes the source that the flags select.
+func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 	if len(o.from) > 0 {
 		return o.openManifests(flags)
 	}
@@ -49,9 +89,9 @@ func (o *sweepOptions) openSource(flags *pflag.FlagSet) error {
 		return err
 	}
 	if o.config.Cluster == "" {
-		o.config.Cluster = o.clusterName(cfg)
+		o.config.Cluster = clusterName(o.connection, cfg)
 	}
-	// What client-go logs on its own, it returns as well, and is reported.
+	// What client-go logs it returns as well, so it is reported anyway.
 	klog.SetLogger(klog.Logger{})
 	o.source, err = kube.NewSource(cfg, kube.Options{
 		UserAgent: userAgent(),
@@ -59,15 +99,15 @@ func (o *sweepOptions) openSource(flags *pflag.FlagSet) error {
 		ChannelAnnotation: o.config.Slack.ChannelFrom.NamespaceAnnotation,
 	})
 	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("find the cluster: %w", err)}
+		return &exitError{exitUsage, fmt.Errorf("connect to the cluster: %w", err)}
 	}
 	return nil
 }
 
-func (o *sweepOptions) openManifests(flags *pflag.FlagSet) error {
-	for _, name := range o.connectionFlags() {
+func (o *readOptions) openManifests(flags *pflag.FlagSet) error {
+	for _, name := range connectionFlags() {
 		if flags.Changed(name) {
-			return fmt.Errorf("--from reads no cluster, so --%s has no meaning beside it", name)
+			return fmt.Errorf("--%s cannot be used with --from, which reads no cluster", name)
 		}
 	}
 	stdin := 0
@@ -77,7 +117,7 @@ func (o *sweepOptions) openManifests(flags *pflag.FlagSet) error {
 		}
 	}
 	if stdin > 1 {
-		return fmt.Errorf("--from: standard input can be read only once")
+		return errors.New("--from: standard input can be read only once")
 	}
 	src := &manifests.Source{
 		Paths: slices.Clone(o.from), Stdin: o.in,
@@ -94,35 +134,33 @@ func (o *sweepOptions) openManifests(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// clusterName names the cluster by the kubeconfig's context, or by the server
-// where there is none, as in a pod.
-func (o *sweepOptions) clusterName(cfg *rest.Config) string {
-	raw, err := o.connection.ToRawKubeConfigLoader().RawConfig()
-	if err != nil {
-		return cfg.Host
-	}
-	name := raw.CurrentContext
-	if o.connection.Context != nil && *o.connection.Context != "" {
-		name = *o.connection.Context
-	}
-	if name == "" {
-		return cfg.Host
-	}
-	return name
-}
-
-// progress says on the standard error that the sweep is reading, if that is a
-// terminal, and returns what takes the line away again.
-func (o *sweepOptions) progress() func() {
+// progress prints to standard error that the sweep is reading, if that is a
+// terminal, and returns a function that clears the line.
+func (o *readOptions) progress() func() {
 	f, ok := o.err.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || o.getenv("TERM") == "dumb" {
 		return func() {}
 	}
-	fmt.Fprintf(f, "reading %s ...", safeLine(o.config.Cluster))
+	fmt.Fprintf(f, "Reading %s...", safeLine(o.config.Cluster))
 	return func() { fmt.Fprint(f, "\r\x1b[K") }
 }
 
-// userAgent names the program in the API server's audit log.
-func userAgent() string {
-	return fmt.Sprintf("audit/%s (%s/%s)", version(), runtime.GOOS, runtime.GOARCH)
+// noNamespace is the error for a namespace that was selected and does not exist.
+// Without it, a mistyped name would look like a namespace without findings.
+func (o *readOptions) noNamespace(name string) error {
+	return &exitError{exitUsage, fmt.Errorf("--namespace: namespace %q not found in %s", name, o.config.Cluster)}
+}
+
+// timed is a source that is read for a limited time. Kinds that were not read by then
+// are unknown, and the rest of the sweep still has its own time.
+type timed struct {
+	source audit.Source
+	limit  time.Duration
+}
+
+// Read implements audit.Source.
+func (t timed) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.limit, context.DeadlineExceeded)
+	defer cancel()
+	return t.source.Read(ctx, kinds, b)
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // contested are two Ingresses that claim one host, with something between them: a
-// sweep that judges the rest of what it could not read has one finding.
+// sweep that evaluates the rest of an input that it could not read has one finding.
 func contested(between ...io.Reader) io.Reader {
 	const ingress = "\n---\napiVersion: networking.k8s.io/v1\nkind: Ingress\n" +
 		"metadata: {name: web, namespace: %s}\nspec: {ingressClassName: nginx, rules: [{host: www.example.com}]}\n---\n"
@@ -52,11 +52,11 @@ func everyObject(t *testing.T) []string {
 			custom[kind] = append(custom[kind], strings.TrimPrefix(kind.Group()+"/"+v, "/")+" "+object)
 		}
 	}
-	kinds := audit.Needs(rules.All())
+	kinds := audit.Needs(catalog.All())
 	for _, c := range ingest.Customs() {
 		of(c.Kind, c.Versions, c.Object)
 	}
-	for _, s := range hostsource.ReadyMade() {
+	for _, s := range hostsource.BuiltIn() {
 		of(s.Kind, s.Versions, s.Object)
 		kinds = append(kinds, s.Kind)
 	}
@@ -65,7 +65,7 @@ func everyObject(t *testing.T) []string {
 		if object := typed[kind]; object != "" {
 			all = append(all, object)
 		} else if len(custom[kind]) == 0 && kind != snapshot.HostSources {
-			t.Errorf("what objects of %s are called is not known here", kind)
+			t.Errorf("the apiVersion and kind of %s are missing in this test", kind)
 		}
 		all = append(all, custom[kind]...)
 	}
@@ -73,12 +73,11 @@ func everyObject(t *testing.T) []string {
 	return slices.Compact(all)
 }
 
-// TestSparseObjectsSpoilNothing sweeps objects of every kind that have nothing but a
-// name, an empty spec, or null for one. API servers refuse most of them; dumps and
-// custom resources without a schema hold them. Each is read, none is taken for a
-// claim to a host or for more of a policy than it is, and what is beside them is
-// judged.
-func TestSparseObjectsSpoilNothing(t *testing.T) {
+// TestSparseObjectsAreHarmless sweeps objects of every kind that have nothing but a
+// name, an empty spec, or null for one. API servers reject most of them, but dumps and
+// custom resources without a schema have them. Each is read, none counts as a claim to a
+// host or as more of a policy than it is, and the objects beside them are evaluated.
+func TestSparseObjectsAreHarmless(t *testing.T) {
 	var b strings.Builder
 	for _, object := range everyObject(t) {
 		apiVersion, kind, _ := strings.Cut(object, " ")

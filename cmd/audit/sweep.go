@@ -4,83 +4,191 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// sweepOptions are the flags of a sweep, and what is made of them.
+// sweepOptions are the flags of a sweep, and the values made from them.
 type sweepOptions struct {
-	command
+	publishOptions
 
-	once       bool
-	from       []string
-	output     string
-	configPath string
-	ruleNames  []string
-	namespaces []string
-	failOn     string
-	timeout    time.Duration
-	since      string
-	publishing publishOptions
-	serving    serveOptions
-	recorded   usage // of the API, by those who recorded Events
-	connection *genericclioptions.ConfigFlags
+	once         bool
+	ruleNames    []string
+	namespaces   []string
+	failOn       string
+	previousPath string
 
-	format    report.Format
+	interval, grace time.Duration
+	listen          string
+
 	set       []*rules.Rule
-	config    config.Config
 	threshold rules.Severity // zero: findings do not fail
-	source    audit.Source
 	previous  *audit.Previous
 }
 
 func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.once, "once", false, "sweep once and print the report")
-	flags.StringArrayVar(&o.ruleNames, "rule", nil, "judge by this rule only (repeatable)")
+	o.publishOptions.addFlags(flags)
+	flags.BoolVar(&o.once, "once", false, "Sweep once and print the report")
+	flags.StringArrayVar(&o.ruleNames, "rule", nil, "Evaluate only this rule. Can be repeated")
 	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil,
-		"show only what concerns this namespace (repeatable); all are read, since the other claimant of a host is elsewhere")
-	flags.StringVar(&o.failOn, "fail-on", "low", "exit 1 on findings of this severity or above: none, low, medium or high")
-	flags.StringVar(&o.since, "previous", "",
-		"report of an earlier sweep, as -o json or yaml printed it: findings keep the time they were first seen, and causes may tell more")
-	o.publishing.addFlags(flags)
-	o.serving.addFlags(flags)
-	o.addReadingFlags(flags)
+		"Show only findings that involve this namespace. Can be repeated. All namespaces are read, because the other claimant of a host may be in another namespace")
+	flags.StringVar(&o.failOn, "fail-on", "low", "Exit with code 1 on findings of at least this severity. One of: none, low, medium, high")
+	flags.StringVar(&o.previousPath, "previous", "",
+		"Report of an earlier sweep, printed with -o json or -o yaml. Findings keep the time when they were first seen, and causes have more evidence")
+	flags.DurationVar(&o.interval, "interval", 10*time.Minute, "Without --once: time between the starts of two sweeps, varied by up to 10%")
+	flags.StringVar(&o.listen, "listen", ":8080", `Without --once: address that serves /healthz, /readyz and /metrics. "" disables the server`)
+	flags.DurationVar(&o.grace, "grace", 20*time.Second, "Without --once: maximum time for a graceful shutdown")
 }
 
-// addReadingFlags adds the flags of whatever reads objects and prints something.
-func (o *sweepOptions) addReadingFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.from, "from", nil,
-		"read manifests from a file, a folder or - instead of a cluster (repeatable)")
-	flags.StringVarP(&o.output, "output", "o", "table", "how to print: table, wide, json or yaml")
-	flags.StringVar(&o.configPath, "config", "", "config file; the defaults hold without one")
-	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long reading may take; what is not read by then is unknown")
-
-	// The connection flags are kubectl's, but for -n, which narrows here what
-	// is shown, and the cache of a discovery that is not made.
-	o.connection = genericclioptions.NewConfigFlags(true)
-	o.connection.Namespace, o.connection.CacheDir = nil, nil
-	o.connection.AddFlags(flags)
+// complete checks the flags and the config, and opens the source. Every error is one
+// of usage: nothing was read yet.
+func (o *sweepOptions) complete(flags *pflag.FlagSet) error {
+	if err := o.checkMode(flags); err != nil {
+		return err
+	}
+	if err := o.checkFlags(); err != nil {
+		return err
+	}
+	var err error
+	if o.threshold, err = parseFailOn(o.failOn); err != nil {
+		return err
+	}
+	if o.dryRun && !(o.once && o.publish) {
+		return errors.New("--dry-run requires --once --publish")
+	}
+	if o.publish {
+		if err := o.checkPublish(flags); err != nil {
+			return err
+		}
+		if !flags.Changed("fail-on") {
+			o.threshold = 0
+		}
+	}
+	if err := o.readConfig(); err != nil {
+		return err
+	}
+	// A user who runs a sweep manually can remove expired exceptions at once; an
+	// unattended sweep goes on without them.
+	if !o.publish {
+		var errs []error
+		for _, e := range o.config.Expired(o.now()) {
+			errs = append(errs, e)
+		}
+		if err := errors.Join(errs...); err != nil {
+			return &exitError{exitUsage, err}
+		}
+	}
+	if o.set, err = o.enabledRules(); err != nil {
+		return fmt.Errorf("--rule: %w", err)
+	}
+	if err := o.openSource(flags); err != nil {
+		return err
+	}
+	return o.readPrevious()
 }
 
-// publishFor is how long it may take to store findings and to tell owners.
+// checkMode rejects flags that do not apply with, or without, --once. Without --once
+// the program publishes, since nobody reads its output.
+func (o *sweepOptions) checkMode(flags *pflag.FlagSet) error {
+	if o.once {
+		for _, name := range []string{"interval", "listen", "grace"} {
+			if flags.Changed(name) {
+				return fmt.Errorf("--%s cannot be used with --once", name)
+			}
+		}
+		if flags.Changed("leader-elect") && !o.publish {
+			return errors.New("--leader-elect requires --publish")
+		}
+		return nil
+	}
+	for _, name := range []string{"from", "namespace", "rule", "previous", "output", "fail-on", "lease-wait"} {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s requires --once", name)
+		}
+	}
+	if flags.Changed("publish") && !o.publish {
+		return errors.New("--publish=false requires --once: the long-running mode always publishes")
+	}
+	o.publish = true
+	if err := positive("interval", o.interval); err != nil {
+		return err
+	}
+	return positive("grace", o.grace)
+}
+
+func parseFailOn(word string) (rules.Severity, error) {
+	if word == "none" {
+		return 0, nil
+	}
+	var s rules.Severity
+	if err := s.UnmarshalText([]byte(word)); err != nil {
+		return 0, fmt.Errorf("--fail-on: invalid severity %q, must be one of: none, low, medium, high", word)
+	}
+	return s, nil
+}
+
+// enabledRules returns the rules that are selected by flags and enabled in the config.
+func (o *sweepOptions) enabledRules() ([]*rules.Rule, error) {
+	set, err := selectRules(o.ruleNames)
+	if err != nil {
+		return nil, err
+	}
+	var enabled []*rules.Rule
+	var off []string
+	for _, r := range set {
+		if o.config.Settings(r).Enabled {
+			enabled = append(enabled, r)
+		} else {
+			off = append(off, r.Name)
+		}
+	}
+	if len(o.ruleNames) > 0 && len(off) > 0 {
+		return nil, fmt.Errorf("disabled in %s: %s", o.configPath, strings.Join(off, ", "))
+	}
+	return enabled, nil
+}
+
+// readPrevious reads the report of an earlier sweep, if one is given.
+func (o *sweepOptions) readPrevious() error {
+	o.previous = &audit.Previous{}
+	if o.previousPath == "" {
+		return nil
+	}
+	f, err := os.Open(o.previousPath)
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("read previous report: %w", err)}
+	}
+	defer f.Close() // it was only read
+	earlier, err := report.Read(f)
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("--previous %s: %w", o.previousPath, err)}
+	}
+	if earlier.Cluster != o.config.Cluster {
+		return &exitError{exitUsage, fmt.Errorf("--previous %s: the report is of cluster %q, but this sweep is of %q", o.previousPath, earlier.Cluster, o.config.Cluster)}
+	}
+	o.previous = earlier.Previous()
+	return nil
+}
+
+// publishFor is how long storing findings and notifying owners may take.
 const publishFor = 10 * time.Minute
 
-// run sweeps and prints the report.
+// run sweeps once and prints the report.
 func (o *sweepOptions) run(ctx context.Context) error {
-	// What is read has a time of its own: publishing begins with all of its.
-	whole, cancel := context.WithTimeoutCause(ctx, 2*o.timeout+o.publishing.leaseWait+publishFor, context.DeadlineExceeded)
+	// Reading has a limit of its own, which leaves publishing all of its time.
+	whole, cancel := context.WithTimeoutCause(ctx, 2*o.timeout+o.lease.wait+publishFor, context.DeadlineExceeded)
 	defer cancel()
 	done := o.progress()
-	res, err := o.sweep(whole)
+	res, err := o.result(whole)
 	done()
 	var usage *exitError
 	if errors.As(err, &usage) {
@@ -90,12 +198,12 @@ func (o *sweepOptions) run(ctx context.Context) error {
 		return &exitError{exitIncomplete, fmt.Errorf("sweep: %w", err)}
 	}
 	unpublished := err
-	res.Silenced = o.silence(res)
+	res.ReportOnly = reportOnlyOf(&o.config, res, o.now())
 	if err := o.checkNamespaces(res); err != nil {
 		return err
 	}
 	audit.Filter(res, o.namespaces)
-	// Once the program was told to end, no report may appear any more.
+	// After a signal no report may be printed.
 	if ctx.Err() != nil {
 		return &exitError{exitIncomplete, context.Cause(ctx)}
 	}
@@ -107,7 +215,7 @@ func (o *sweepOptions) run(ctx context.Context) error {
 		return &exitError{exitIncomplete, unpublished}
 	case !res.Complete():
 		return &exitError{code: exitIncomplete}
-	// Whoever asks for a code to go by must not be told that all is well.
+	// Code 0 would claim that everything was evaluated.
 	case o.threshold > 0 && res.NotEvaluated() > 0:
 		return &exitError{code: exitIncomplete}
 	case o.threshold > 0 && worst >= o.threshold:
@@ -116,18 +224,17 @@ func (o *sweepOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// sweep sweeps, and publishes if it is asked to. With an error there may be a
-// result all the same, which was not published.
-func (o *sweepOptions) sweep(ctx context.Context) (*audit.Result, error) {
-	if o.publishing.publish {
-		return o.sweepAndPublish(ctx)
+// result sweeps, and publishes if that was requested. Beside an error there may be a
+// result, which was not published.
+func (o *sweepOptions) result(ctx context.Context) (*audit.Result, error) {
+	if o.publish {
+		return o.sweepOnce(ctx, o.set)
 	}
-	return audit.SweepAfter(ctx, o.previous, timed{o.source, o.timeout}, o.set, &o.config, o.now)
+	return audit.Sweep(ctx, timed{o.source, o.timeout}, o.set, &o.config, o.now, o.previous)
 }
 
-// checkNamespaces refuses a namespace that does not exist: of a name that was
-// mistyped a report would say that all is well. Where it is not known which there
-// are, the report says so itself.
+// checkNamespaces rejects a namespace that does not exist: for a mistyped name, the
+// report would be empty. Where namespaces are unknown, the report says so.
 func (o *sweepOptions) checkNamespaces(res *audit.Result) error {
 	for _, read := range res.Reads {
 		if read.Kind == snapshot.Namespaces && !read.Status.Known() {
@@ -136,18 +243,8 @@ func (o *sweepOptions) checkNamespaces(res *audit.Result) error {
 	}
 	for _, name := range o.namespaces {
 		if !slices.Contains(res.Namespaces, name) {
-			return &exitError{exitUsage, fmt.Errorf("--namespace: there is no namespace %q in %s", name, o.config.Cluster)}
+			return o.noNamespace(name)
 		}
 	}
 	return nil
-}
-
-// connectionFlags are the names of the flags that lead to a cluster.
-func (o *sweepOptions) connectionFlags() []string {
-	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	o.connection.AddFlags(set)
-	var names []string
-	set.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	slices.Sort(names)
-	return names
 }

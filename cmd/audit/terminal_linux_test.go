@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// TestTerminal runs the program on a pseudo-terminal: only there may it show
-// colour and, while it reads, what it does.
+// TestTerminal runs the program on a pseudo-terminal: only there may it print
+// color and, while it reads, progress.
 func TestTerminal(t *testing.T) {
 	for _, row := range []struct {
 		name            string
@@ -22,21 +22,21 @@ func TestTerminal(t *testing.T) {
 		color, progress bool
 	}{
 		{"a terminal", []string{"TERM=xterm"}, true, true},
-		{"a user who wants no colour", []string{"TERM=xterm", "NO_COLOR=1"}, false, true},
-		{"a terminal that can do nothing", []string{"TERM=dumb"}, false, false},
+		{"a user who does not want color", []string{"TERM=xterm", "NO_COLOR=1"}, false, true},
+		{"a dumb terminal", []string{"TERM=dumb"}, false, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			screen := runOnTerminal(t, row.env, "--once", "--from", estateDir)
-			report, progress := strings.CutPrefix(screen, "reading "+estateDir+" ...\r\x1b[K")
+			report, progress := strings.CutPrefix(screen, "Reading "+estateDir+"...\r\x1b[K")
 			if progress != row.progress {
-				t.Errorf("progress shown and taken away: %t, want %t; the screen begins %q", progress, row.progress, screen[:100])
+				t.Errorf("progress printed and cleared: %t, want %t; the screen begins %q", progress, row.progress, screen[:100])
 			}
 			if color := strings.Contains(report, "\x1b[1;31mHIGH\x1b[0m"); color != row.color {
-				t.Errorf("colour: %t, want %t", color, row.color)
+				t.Errorf("color: %t, want %t", color, row.color)
 			}
 			if !row.color && strings.Contains(report, "\x1b") {
-				t.Error("an escape sequence without colour")
+				t.Error("an escape sequence without color")
 			}
 			if !strings.Contains(report, "basket.example.com") {
 				t.Errorf("no report:\n%s", report)
@@ -45,7 +45,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestNoTerminal: beside a pipe the standard error stays empty.
+// TestNoTerminal: without a terminal, standard error stays empty.
 func TestNoTerminal(t *testing.T) {
 	if got := spawn(t, "--once", "--from", estateDir); got.stderr != "" || strings.Contains(got.stdout, "\x1b") {
 		t.Errorf("standard error %q", got.stderr)
@@ -60,7 +60,7 @@ func runOnTerminal(t *testing.T, env []string, args ...string) string {
 	screen := make(chan string, 1)
 	go func() {
 		var b bytes.Buffer
-		_, _ = io.Copy(&b, master) // an error says that the other end is closed
+		_, _ = io.Copy(&b, master) // an error means that the other end is closed
 		screen <- b.String()
 	}()
 	cmd := exec.CommandContext(t.Context(), "audit", args...) // TestMain puts it on the PATH

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// stamp is the version that a release build sets with -ldflags -X.
+// stamp is the version, which a release build sets with -ldflags -X.
 var stamp string
 
 func newVersion(c command) *cobra.Command {
@@ -23,8 +23,8 @@ func newVersion(c command) *cobra.Command {
 	}
 }
 
-// version returns the version stamped into the binary, or the one that the
-// module was fetched at, or "devel".
+// version returns the version stamped into the binary, the version of the module, or
+// "devel".
 func version() string {
 	if stamp != "" {
 		return stamp

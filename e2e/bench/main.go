@@ -1,11 +1,10 @@
-// Command bench measures what a sweep costs on a real API server, beside what
-// reading the same objects costs at least.
+// Command bench measures the cost of a sweep on a real API server and compares it with
+// the minimal cost of reading the same objects.
 //
 //	bench -audit PATH -floor PATH -launch PATH [-large] [-page FILE]
 //
-// All runs are in one go and interleaved, so that what counts, the ratio of
-// medians, holds for a machine that does other things, too. `make bench` builds
-// the programs and runs it.
+// All runs are interleaved, so that the ratios of the medians hold even on a machine
+// under load. `make bench` builds the programs and runs the benchmark.
 package main
 
 import (
@@ -22,14 +21,14 @@ import (
 	"github.com/eventuallytrue/audit/e2e/bench/estate"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	audit, floor, launch string // paths of the programs
-	definitions          string // file of the custom kind that findings are
+	definitions          string // file with the CustomResourceDefinition of findings
 	sizes                []estate.Size
 	rounds               int
-	open                 int    // findings while publishing
-	page                 string // path, empty for none
+	open                 int    // number of open findings while publishing
+	page                 string // path of the report, empty for none
 }
 
 func main() {
@@ -53,20 +52,20 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	size, large := estate.Default(), false
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&o.audit, "audit", "bin/audit", "the built program")
-	f.StringVar(&o.floor, "floor", "bin/floor", "the program that reads alone")
-	f.StringVar(&o.launch, "launch", "bin/launch", "the program that measures another")
-	f.StringVar(&o.definitions, "definitions", "audit/api/v1alpha1/eventuallytrue.dev_findings.yaml", "definition of findings")
-	f.BoolVar(&large, "large", false, "measure an estate of ten times the size, too, with pods")
-	f.IntVar(&o.rounds, "rounds", 5, "how often each program is measured")
-	f.IntVar(&o.open, "open", 1000, "how many findings are open while publishing is measured; 0 measures none")
-	f.StringVar(&o.page, "page", "", "file to write the page to, too")
+	f.StringVar(&o.audit, "audit", "bin/audit", "path of audit")
+	f.StringVar(&o.floor, "floor", "bin/floor", "path of the program that only reads")
+	f.StringVar(&o.launch, "launch", "bin/launch", "path of the program that measures another one")
+	f.StringVar(&o.definitions, "definitions", "audit/api/v1alpha1/eventuallytrue.dev_findings.yaml", "file with the CustomResourceDefinition of findings")
+	f.BoolVar(&large, "large", false, "also measure an estate of ten times the size, with pods")
+	f.IntVar(&o.rounds, "rounds", 5, "number of measured runs of each program")
+	f.IntVar(&o.open, "open", 1000, "number of open findings while publishing is measured; 0 skips publishing")
+	f.StringVar(&o.page, "page", "", "also write the report to this file")
 	f.IntVar(&size.Namespaces, "namespaces", size.Namespaces, "number of Namespaces")
 	f.IntVar(&size.Ingresses, "ingresses", size.Ingresses, "number of Ingresses")
-	f.IntVar(&size.Contested, "contested", size.Contested, "of these, those that claim a host of another team")
+	f.IntVar(&size.Contested, "contested", size.Contested, "number of Ingresses that claim a host of another team")
 	f.IntVar(&size.Deployments, "deployments", size.Deployments, "number of Deployments")
 	f.IntVar(&size.Pods, "pods", size.Pods, "number of Pods")
-	f.IntVar(&size.Policies, "policies", size.Policies, "number of NetworkPolicies, each in a Namespace of its own")
+	f.IntVar(&size.Policies, "policies", size.Policies, "number of NetworkPolicies, each in its own Namespace")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -74,7 +73,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, err
 	}
 	if o.rounds < 1 {
-		return nil, fmt.Errorf("-rounds: %d rounds measure nothing", o.rounds)
+		return nil, fmt.Errorf("-rounds: must be at least 1, not %d", o.rounds)
 	}
 	o.sizes = []estate.Size{size}
 	if large {

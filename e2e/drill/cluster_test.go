@@ -1,20 +1,54 @@
 package drill
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
+
+// The users of the API server beside kubetest's: one a replica, so that its audit
+// log tells them apart.
+const (
+	swift = "swift"
+	slow  = "slow"
+)
+
+// trailFile is the audit log, in the folder of the cluster.
+const trailFile = "audit.log"
+
+var control = &kubetest.Shared{Options: kubetest.Options{
+	Users: []string{swift, slow},
+	// The server runs in another folder than the test.
+	APIServerFlags: []string{"--audit-policy-file", absolute(filepath.Join("testdata", "policy.yaml")), "--audit-log-path", trailFile},
+}}
+
+func TestMain(m *testing.M) { os.Exit(control.Main(m)) }
+
+func absolute(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
 
 // home is the namespace that publish.yaml makes for findings, and the name of the
 // Lease in it, in whatever namespace.
@@ -32,7 +66,7 @@ func published(t *testing.T, users ...string) site {
 	t.Helper()
 	c := site{control.Cluster(t), home}
 	root := filepath.Join("..", "..")
-	if err := c.Install(t.Context(), filepath.Join(root, "audit", "api", "v1alpha1")); err != nil {
+	if err := c.InstallCRDs(t.Context(), filepath.Join(root, "audit", "api", "v1alpha1")); err != nil {
 		t.Fatal(err)
 	}
 	served := time.Now()
@@ -135,4 +169,171 @@ func freeLease(t *testing.T, c site) string {
 		t.Fatal(err)
 	}
 	return holder
+}
+
+// claims are the hosts that teams lay claim to, by the team's namespace.
+type claims map[string][]string
+
+// hosts returns the names of some hosts: those from one number to before another.
+func hosts(from, to int) []string {
+	var names []string
+	for i := from; i < to; i++ {
+		names = append(names, fmt.Sprintf("host-%04d.example.com", i))
+	}
+	return names
+}
+
+// lay makes the teams' claims as given, and one by each of a host that nobody else
+// wants. A team that is not named keeps its own.
+func lay(t *testing.T, c site, all claims) {
+	t.Helper()
+	client := typed(t, c, kubetest.Admin)
+	for team, names := range all {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team, Labels: map[string]string{"team": team}}}
+		_, err := client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+		ingresses := client.NetworkingV1().Ingresses(team)
+		web := ingress(append([]string{team + ".example.com"}, names...))
+		if _, err = ingresses.Update(t.Context(), web, metav1.UpdateOptions{}); apierrors.IsNotFound(err) {
+			_, err = ingresses.Create(t.Context(), web, metav1.CreateOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ingress claims hosts, of which there must be one at least.
+func ingress(names []string) *networkingv1.Ingress {
+	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+		Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80},
+	}}
+	prefix := networkingv1.PathTypePrefix
+	class := "public"
+	web := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	web.Spec.IngressClassName = &class
+	for _, name := range names {
+		web.Spec.Rules = append(web.Spec.Rules, networkingv1.IngressRule{Host: name, IngressRuleValue: networkingv1.IngressRuleValue{
+			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &prefix, Backend: backend}}},
+		}})
+	}
+	return web
+}
+
+func findingsOf(t *testing.T, c site) dynamic.ResourceInterface {
+	t.Helper()
+	client, err := dynamic.NewForConfig(c.Config(kubetest.Admin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Resource(v1alpha1.GroupVersion().WithResource(v1alpha1.Resource)).Namespace(c.namespace)
+}
+
+// stored returns the findings as they are, sorted by name, and the version of the
+// whole.
+func stored(t *testing.T, c site) (findings []v1alpha1.Finding, version string) {
+	t.Helper()
+	list, err := findingsOf(t, c).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Items {
+		findings = append(findings, decode(t, &list.Items[i]))
+	}
+	slices.SortFunc(findings, func(a, b v1alpha1.Finding) int { return strings.Compare(a.Name, b.Name) })
+	return findings, list.GetResourceVersion()
+}
+
+func decode(t *testing.T, u *unstructured.Unstructured) v1alpha1.Finding {
+	t.Helper()
+	var f v1alpha1.Finding
+	data, err := u.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(data, &f)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// restore makes the stored findings those that are given.
+func restore(t *testing.T, c site, findings []v1alpha1.Finding) {
+	t.Helper()
+	client := findingsOf(t, c)
+	if err := client.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		f.ObjectMeta = metav1.ObjectMeta{Name: f.Name, Labels: f.Labels}
+		data, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(data); err != nil {
+			t.Fatal(err)
+		}
+		made, err := client.Create(t.Context(), u.DeepCopy(), metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.SetResourceVersion(made.GetResourceVersion())
+		if _, err := client.UpdateStatus(t.Context(), u, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// timeless returns findings without what two runs need not have in common: when
+// things happened, and which message told of them. Of a time it keeps whether there
+// is one, and so of a message.
+func timeless(findings []v1alpha1.Finding) []v1alpha1.Finding {
+	happened := metav1.Unix(0, 0)
+	out := slices.Clone(findings)
+	for i := range out {
+		f := out[i].DeepCopy()
+		f.ObjectMeta = metav1.ObjectMeta{Name: f.Name, Labels: f.Labels}
+		if f.Status != nil {
+			times := []**metav1.Time{&f.Status.FirstSeen, &f.Status.OpenedAt, &f.Status.ResolvedAt}
+			for n := range f.Status.Notifications {
+				told := &f.Status.Notifications[n]
+				times = append(times, &told.At, &told.ClaimedAt)
+				if told.Message != "" {
+					told.Message = "one"
+				}
+			}
+			for _, when := range times {
+				if !(*when).IsZero() {
+					*when = &happened
+				}
+			}
+		}
+		out[i] = *f
+	}
+	return out
+}
+
+// versions returns the version of each finding, which every write changes.
+func versions(findings []v1alpha1.Finding) map[string]string {
+	out := map[string]string{}
+	for _, f := range findings {
+		out[f.Name] = f.ResourceVersion
+	}
+	return out
+}
+
+// nothingDue fails the test where an owner is still to be told of a finding, or
+// somebody has taken it to tell.
+func nothingDue(t *testing.T, findings []v1alpha1.Finding) {
+	t.Helper()
+	for _, f := range findings {
+		for _, m := range f.Status.Notifications {
+			if m.Pending != "" || m.ClaimedBy != "" {
+				t.Errorf("%s: %s is to be told that it is %s, taken by %q", f.Spec.Subject.Name, m.Owner, m.Pending, m.ClaimedBy)
+			}
+		}
+	}
 }

@@ -1,7 +1,13 @@
 package drill
 
 import (
+	"bytes"
 	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,8 +16,10 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/rules"
+	rulehosts "github.com/eventuallytrue/audit/rules/hosts"
 )
 
 // replica is a publisher as the program wires one, but that it judges by the rule
@@ -38,7 +46,7 @@ func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, l
 	}
 	_, alone := lock.(free)
 	deliverer := notify.Deliverer{
-		Store: store, Senders: []notify.Sender{told.sender(name)}, Me: name, Leased: !alone, Clock: time.Now,
+		Store: store, Senders: []notify.Sender{told.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
 	}
 	r := &replica{name: name, config: c, source: source, lock: lock, told: told}
 	r.publisher = &audit.Publisher{
@@ -60,7 +68,7 @@ type teller struct {
 
 func (s teller) routes() notify.Routes {
 	router := notify.Router{
-		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), Has: func(name string) bool { return name == notify.SlackName },
+		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), HasSender: func(name string) bool { return name == notify.SlackName },
 	}
 	return router.Routes()
 }
@@ -86,7 +94,7 @@ func (r *replica) sweep(t *testing.T) {
 func (r *replica) try(t *testing.T) []audit.Delivery {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rules.OneOwnerPerHost()}, &r.config, time.Now, r.publisher, r.lock)
+	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rulehosts.Rule()}, &r.config, time.Now, r.publisher, r.lock)
 	if published == nil {
 		published = &audit.Published{}
 	}
@@ -139,4 +147,62 @@ func (l turns) Acquire(ctx context.Context, begin func()) (context.Context, func
 			l.t.Error(err)
 		}
 	}, nil
+}
+
+// build returns the path of the program, built as users get it. It is kept for as
+// long as the cluster, since to link it takes longer than to run it.
+func build(t *testing.T, c site) string {
+	t.Helper()
+	path := filepath.Join(c.Dir, "audit")
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../cmd/audit").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// process is a run of the program. Once it has ended, code is how.
+type process struct {
+	cmd         *exec.Cmd
+	out, errors bytes.Buffer
+	code        int
+}
+
+// start starts a sweep that publishes. It ends within a minute, or is killed.
+func start(t *testing.T, binary, kubeconfig string, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	p := &process{cmd: exec.CommandContext(ctx, binary, append(args, "--once", "--publish", "--kubeconfig", kubeconfig)...)}
+	p.cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.errors
+	if err := p.cmd.Start(); err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); p.end() })
+	return p
+}
+
+// end waits for the end.
+func (p *process) end() *process {
+	// The second time it is an error, and the code tells all that matters.
+	_ = p.cmd.Wait()
+	p.code = p.cmd.ProcessState.ExitCode()
+	return p
+}
+
+// publish sweeps and publishes undisturbed, which must end well.
+func publish(t *testing.T, c site, binary string, args ...string) {
+	t.Helper()
+	args = append(args, "--findings-namespace", c.namespace)
+	if p := start(t, binary, c.Kubeconfig(kubetest.Guest), args...).end(); p.code != 0 || p.errors.Len() > 0 {
+		t.Fatalf("publish: exit %d: %s\n%s", p.code, &p.errors, &p.out)
+	}
+}
+
+func writes(r *http.Request) bool {
+	return slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method)
 }

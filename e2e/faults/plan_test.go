@@ -1,8 +1,17 @@
 package faults
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"testing"
 	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
@@ -77,4 +86,132 @@ func (p *plan) faults(seed uint64) (func(kubetest.Step) kubetest.Fault, func(fak
 		return p.Acts[n].slack
 	}
 	return kubetest.Seeded(seed, odds), fakeslack.Seeded(seed, slack)
+}
+
+const (
+	teams = 3
+	hosts = 4
+)
+
+func team(i int) string { return fmt.Sprintf("team-%c", 'a'+i) }
+
+func host(i int) string { return fmt.Sprintf("host-%d.example.com", i) }
+
+// world is what may be wrong in a cluster of a few teams with a namespace each.
+type world struct {
+	// Claims says which team claims which host.
+	Claims [teams][hosts]bool
+	// Denies says of each namespace how many directions it denies by default: none,
+	// Ingress, or both.
+	Denies [teams]int
+}
+
+// newWorld draws a world.
+func newWorld(r *rand.Rand) world {
+	var w world
+	for t := range teams {
+		for h := range hosts {
+			w.Claims[t][h] = r.IntN(2) == 0
+		}
+		w.Denies[t] = r.IntN(3)
+	}
+	return w
+}
+
+// turned returns the world with something in it changed.
+func (w world) turned(r *rand.Rand) world {
+	for range 1 + r.IntN(3) {
+		t := r.IntN(teams)
+		if r.IntN(3) == 0 {
+			w.Denies[t] = r.IntN(3)
+			continue
+		}
+		h := r.IntN(hosts)
+		w.Claims[t][h] = !w.Claims[t][h]
+	}
+	return w
+}
+
+// found makes the namespaces with a workload each. They stay from run to run.
+func found(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	for i := range teams {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team(i), Labels: map[string]string{"team": team(i)}}}
+		labels := map[string]string{"app": "web"}
+		web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+			},
+		}}
+		_, err := client.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
+		if err == nil {
+			_, err = client.AppsV1().Deployments(team(i)).Create(t.Context(), web, metav1.CreateOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lay makes one world of another. It may be called beside the test.
+func lay(t *testing.T, client kubernetes.Interface, old, now world) {
+	t.Helper()
+	for i := range teams {
+		for h := range hosts {
+			if old.Claims[i][h] == now.Claims[i][h] {
+				continue
+			}
+			ingresses := client.NetworkingV1().Ingresses(team(i))
+			web := ingress(host(h))
+			if now.Claims[i][h] {
+				_, err := ingresses.Create(t.Context(), web, metav1.CreateOptions{})
+				check(t, err)
+				continue
+			}
+			check(t, ingresses.Delete(t.Context(), web.Name, metav1.DeleteOptions{}))
+		}
+		if old.Denies[i] == now.Denies[i] {
+			continue
+		}
+		policies := client.NetworkingV1().NetworkPolicies(team(i))
+		if err := policies.Delete(t.Context(), "deny", metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			check(t, err)
+		}
+		if now.Denies[i] > 0 {
+			_, err := policies.Create(t.Context(), denial(now.Denies[i]), metav1.CreateOptions{})
+			check(t, err)
+		}
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func ingress(host string) *networkingv1.Ingress {
+	prefix, class := networkingv1.PathTypePrefix, "public"
+	return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: host}, Spec: networkingv1.IngressSpec{
+		IngressClassName: &class,
+		Rules: []networkingv1.IngressRule{{Host: host, IngressRuleValue: networkingv1.IngressRuleValue{
+			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
+				Path: "/", PathType: &prefix, Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+					Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80},
+				}},
+			}}},
+		}}},
+	}}
+}
+
+// denial denies everything in the first directions.
+func denial(directions int) *networkingv1.NetworkPolicy {
+	all := []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}
+	return &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "deny"},
+		Spec:       networkingv1.NetworkPolicySpec{PolicyTypes: all[:directions]},
+	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/notify/slack"
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
-	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -102,7 +102,7 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 		}
 	}, &out.unreleased}
 	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
-		rules.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
+		catalog.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
 	out.after = s.stored(t)
 	s.last = out.after
 	out.lied = s.liesTo()
@@ -125,10 +125,10 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
 		},
 		Notifier: func(res *audit.Result) audit.Notifier {
-			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), Has: func(name string) bool { return name == notify.SlackName }}
+			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), HasSender: func(name string) bool { return name == notify.SlackName }}
 			return teller{notify.Deliverer{
 				Store: store, Senders: []notify.Sender{sender{bot, s.board}},
-				Cluster: "lab", Me: fmt.Sprintf("sweep-%d", s.act), Leased: true, Clock: s.clock.Now, Routes: router.Routes(),
+				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), WithLease: true, Clock: s.clock.Now, Routes: router.Routes(),
 			}}
 		},
 	}
@@ -155,4 +155,39 @@ func (s timed) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Buil
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	return s.source.Read(ctx, kinds, b)
+}
+
+// newLease returns the lease. With faults it is a short one, so that it is also lost.
+func (s *stage) newLease(t *testing.T, clean bool) *kube.Lease {
+	t.Helper()
+	opts := kube.LeaseOptions{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
+	if clean {
+		opts = kube.LeaseOptions{}
+	}
+	cfg := s.proxy.Config(kubetest.Admin)
+	if !clean {
+		cfg.Timeout = opts.Renew / 2
+	}
+	lease, err := kube.NewLease(cfg, home, home, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// turns is the Lease as a lock.
+type turns struct {
+	lease      *kube.Lease
+	swept      func() // called between reading and publishing
+	unreleased *bool
+}
+
+// Acquire implements audit.Lock.
+func (l *turns) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
+	l.swept()
+	turn, err := l.lease.AcquireAfter(ctx, 300*time.Millisecond, begin)
+	if err != nil {
+		return nil, nil, err
+	}
+	return turn.Held(), func() { *l.unreleased = turn.Close() != nil }, nil
 }

@@ -28,7 +28,7 @@ type totals struct {
 func (n *totals) add(s *stage, h *history) {
 	n.runs++
 	n.requests += s.script.Requests() + len(s.board.server.Requests())
-	for _, f := range s.script.Done() {
+	for _, f := range s.script.Applied() {
 		n.faults["API server: "+kindOf(f)]++
 		n.disturbed++
 	}

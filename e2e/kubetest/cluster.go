@@ -1,68 +1,69 @@
 // Package kubetest runs a real API server for tests and demonstrations: etcd
 // and kube-apiserver, each a process of its own, on free ports of 127.0.0.1.
 //
-// There is no controller and no node. What is written stays as it was written:
-// no ReplicaSet makes pods, no Namespace gets a ServiceAccount, and a deleted
-// Namespace stays until Reset ends it. Package node adds them.
+// There are no controllers and no node, so objects stay as they were written: a
+// ReplicaSet creates no pods, a Namespace gets no ServiceAccount, and a deleted
+// Namespace stays until Reset finalizes it. Package node adds controllers and a node.
 //
 // A test package shares one Cluster through Shared. Programs use Start.
 package kubetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// Admin may do everything. Guest may do what every authenticated user may,
-// which is next to nothing, and what Allow gives it.
+// Users of every cluster. Admin has all rights. Guest has only the rights of every
+// authenticated user and those that Allow grants.
 const (
 	Admin = "admin"
 	Guest = "guest"
 )
 
-// Options choose what a Cluster is started with. The zero value is ready.
+// Options configure a Cluster. The zero value is ready to use.
 type Options struct {
-	// Users are names beside Admin and Guest that can log in, without any
-	// rights.
+	// Users are additional users, without rights.
 	Users []string
-	// APIServerFlags are added to the flags of kube-apiserver.
+	// APIServerFlags are appended to the flags of kube-apiserver.
 	APIServerFlags []string
-	// Address is what the API server listens on, by default 127.0.0.1. Any
-	// other is told to the pods of a node, too.
+	// Address is the address that the API server listens on, by default
+	// 127.0.0.1. Any other address is also advertised to pods.
 	Address string
-	// Controlled is set where a controller manager will run. Only then is it
-	// asked of pods that they have a ServiceAccount.
-	Controlled bool
-	// Dir holds logs, keys and data, and is kept. By default a temporary
-	// folder is used, and removed by Stop.
+	// Controllers says that a controller manager will run. Only then do pods need
+	// a ServiceAccount.
+	Controllers bool
+	// Dir is the folder for logs, keys and data, which Stop keeps. The default is a
+	// temporary folder, which Stop removes.
 	Dir string
 }
 
-// Cluster is a running control plane. Its methods may be used by several
-// goroutines at once.
+// Cluster is a running control plane. Its methods are safe for concurrent use.
 type Cluster struct {
-	// URL is where the API server listens.
+	// URL is the address of the API server.
 	URL string
-	// ToolDir is the folder that kubectl is in.
+	// ToolDir is the folder with kubectl.
 	ToolDir string
-	// Dir holds the logs, and the data until Stop.
+	// Dir is the folder with the logs and, until Stop, the data.
 	Dir string
 
-	lock    *os.File // of a folder that Stop removes; nil of one that is kept
+	lock    *os.File // lock of Dir; nil if Stop must keep Dir
 	users   []user
 	cert    certificate
 	spawner *spawner
 	etcd    *process
 	server  apiServer
 
-	mu     sync.Mutex // protects what follows
-	beside []*process
+	mu       sync.Mutex // protects programs
+	programs []*process
 }
 
 const (
@@ -70,16 +71,16 @@ const (
 	serviceRange = "10.96.0.0/16"
 )
 
-// serviceIP is the first of the range, at which pods find the API server.
+// serviceIP is the first address of serviceRange, where pods reach the API server.
 var serviceIP = net.IPv4(10, 96, 0, 1)
 
-// startTime bounds the wait for a part to get ready. It takes a few seconds
-// where the machine has nothing else to do.
+// startTime limits how long a process may take to become ready. On an idle machine it
+// takes a few seconds.
 const startTime = 2 * time.Minute
 
-// Start runs a control plane and returns when it is ready. The context bounds
-// the start alone: the caller must Stop the cluster. Where the calling process
-// dies before that, the kernel of Linux ends the parts.
+// Start runs a control plane and returns when it is ready. The context only applies
+// to the start: the caller must Stop the cluster. If the calling process dies before
+// that, Linux ends the processes.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	tools, err := Tools(ctx, "etcd", "kube-apiserver", "kubectl")
 	if err != nil {
@@ -87,7 +88,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	// A free port may be taken by somebody else before we get to use it.
+	// Another process may take a free port before we listen on it.
 	const maxTries = 3
 	for try := 1; ; try++ {
 		c, err := start(ctx, tools, opts)
@@ -133,7 +134,7 @@ func (c *Cluster) startEtcd(ctx context.Context, port, peerPort int) (err error)
 		"--listen-client-urls", client, "--advertise-client-urls", client,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
 		"--initial-cluster", "default="+peer,
-		// Nobody reads the data after a crash.
+		// No one reads the data after a crash.
 		"--unsafe-no-fsync",
 	)
 	if err != nil {
@@ -142,19 +143,134 @@ func (c *Cluster) startEtcd(ctx context.Context, port, peerPort int) (err error)
 	return c.etcd.await(ctx, answers(plainClient(), client+"/health", ""))
 }
 
-// Stop ends what runs beside the API server, then that, then etcd, and returns
-// when all are gone and their ports are free. Further calls do nothing.
+// Stop ends the programs started by Run, the API server and etcd, in this order, and
+// returns when their ports are free. Further calls do nothing.
 func (c *Cluster) Stop() error {
-	err := c.stopBeside()
-	// The other way round, the API server lingers for the connection it lost.
+	err := c.stopPrograms()
+	// In the other order, the API server waits for its lost connection to etcd.
 	err = errors.Join(err, c.StopServer(), c.etcd.stop())
 	c.spawner.close()
 	if c.lock != nil {
 		err = errors.Join(err, os.RemoveAll(c.Dir))
-		// The second time it is closed already, which does not matter.
+		// On a second call it is already closed.
 		_ = c.lock.Close()
 	}
 	return err
 }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.Dir, name) }
+
+// apiServer is the API server, running or stopped.
+type apiServer struct {
+	args []string
+	port int
+
+	mu      sync.Mutex
+	process *process // the last one started, nil if none was
+}
+
+// prepareServer writes the credentials and sets the flags of the API server.
+func (c *Cluster) prepareServer(etcdPort, port int, opts Options) error {
+	host := cmp.Or(opts.Address, loopback)
+	c.URL = "https://" + net.JoinHostPort(host, fmt.Sprint(port))
+	if err := c.writeCredentials(host, slices.Concat([]string{Guest}, opts.Users)); err != nil {
+		return err
+	}
+	args := []string{
+		"--etcd-servers", local("http", etcdPort),
+		"--bind-address", host, "--advertise-address", host,
+		"--secure-port", fmt.Sprint(port),
+		"--tls-cert-file", c.path("server.crt"), "--tls-private-key-file", c.path("server.key"),
+		"--service-account-issuer", "https://kubernetes.default.svc",
+		"--service-account-key-file", c.path("server.crt"),
+		"--service-account-signing-key-file", c.path("server.key"),
+		"--service-cluster-ip-range", serviceRange,
+		"--authorization-mode", "RBAC",
+		"--token-auth-file", c.path("tokens.csv"),
+		"--allow-privileged",
+	}
+	if !opts.Controllers {
+		// Without ServiceAccounts the plugin would reject every pod.
+		args = append(args, "--disable-admission-plugins", "ServiceAccount")
+	}
+	if host == loopback {
+		// There are no other API servers to reconcile with, and a loopback
+		// address is not a valid endpoint.
+		args = append(args, "--endpoint-reconciler-type", "none")
+	}
+	c.server.args, c.server.port = append(args, opts.APIServerFlags...), port
+	return nil
+}
+
+// StopServer ends only the API server, as an upgrade does: requests in flight may
+// finish, then connections break and new ones are refused. The stored data stays. It
+// returns when the process has ended and its port is free, and does nothing if the
+// server does not run.
+func (c *Cluster) StopServer() error {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	return c.server.process.stop()
+}
+
+// StartServer starts the API server again after StopServer, at the same URL and with
+// the same users and a new log, and returns when it is ready. It does nothing if the
+// server runs.
+func (c *Cluster) StartServer(ctx context.Context) error {
+	s := &c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process.runs() {
+		return nil
+	}
+	p, err := c.spawner.start(filepath.Join(c.ToolDir, "kube-apiserver"), c.path("kube-apiserver.log"), []int{s.port}, s.args...)
+	if err != nil {
+		return err
+	}
+	s.process = p
+	if err := p.await(ctx, answers(c.cert.client(), c.URL+"/readyz", c.user(Admin).token)); err != nil {
+		return errors.Join(err, p.stop())
+	}
+	return nil
+}
+
+// Program is a program to run beside the API server.
+type Program struct {
+	// Path is the path of the program. Its base name is also the name of its log in
+	// the cluster's folder.
+	Path string
+	Args []string
+	// Ready reports whether the program is ready. Run calls it until it returns true
+	// or the context ends. With nil, the program is ready at once.
+	Ready func(context.Context) bool
+}
+
+// Run starts a program in the cluster's folder and returns when it is ready. The
+// context only applies to the start. Stop ends the programs in reverse order, before
+// the API server. If the calling process dies before that, Linux ends them.
+func (c *Cluster) Run(ctx context.Context, program Program) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	name := filepath.Base(program.Path)
+	p, err := c.spawner.start(program.Path, c.path(name+".log"), nil, program.Args...)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.programs = append(c.programs, p)
+	c.mu.Unlock()
+	if program.Ready == nil {
+		return nil
+	}
+	return p.await(ctx, program.Ready)
+}
+
+func (c *Cluster) stopPrograms() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for i := len(c.programs) - 1; i >= 0; i-- {
+		errs = append(errs, c.programs[i].stop())
+	}
+	c.programs = nil
+	return errors.Join(errs...)
+}

@@ -9,7 +9,7 @@ var control = &Shared{}
 
 func TestMain(m *testing.M) {
 	if os.Getenv(orphanFolder) != "" {
-		os.Exit(beOrphaned())
+		os.Exit(runOrphan())
 	}
 	os.Exit(control.Main(m))
 }

@@ -1,7 +1,10 @@
 package kubetest
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,28 +12,28 @@ import (
 	"sync"
 )
 
-// Step is a request as a Script knows it. It is the same in every run of one
-// script, in whatever order the requests of a client come.
+// Step identifies a request of a Script. It is the same in every run of a script,
+// whatever the order of the requests.
 type Step struct {
-	Act int // that it came in: see Script.Begin
-	// Request is the method, the path and what narrows a list, with the word later
-	// where it asks for a later page.
+	Act int // the act it belongs to, see Script.Begin
+	// Request is the method, the path and the field selector, followed by "later" if
+	// the request is for a later page.
 	Request string
-	N       int // which of the same requests of the act it is, from 1
-	// Again is true where the answer may be an earlier one, so that a lie about
-	// the world can be told from one about what was read again to confirm it.
-	Again bool
+	N       int // the number among equal requests of the act, from 1
+	// MayBeStale allows an earlier response. Tests use it to distinguish stale lists
+	// from stale reads that confirm a finding.
+	MayBeStale bool
 }
 
-// String returns the step as a line of a script begins.
+// String returns the step as it appears at the start of a line of a script.
 func (s Step) String() string { return fmt.Sprintf("%d %s #%d", s.Act, s.Request, s.N) }
 
-// Script says which requests go wrong, and remembers which did. Its Decide is for a
-// Proxy.
+// Script decides which requests go wrong, and records those that did. Pass its Decide
+// to a Proxy.
 type Script struct {
 	pick     func(Step) Fault
 	mayStale func(*http.Request) bool
-	memory   *memory
+	history  *history
 
 	mu   sync.Mutex
 	act  int
@@ -39,14 +42,14 @@ type Script struct {
 	all  int
 }
 
-// NewScript returns a script that asks a function for the fault of each step.
-// Whether a request may be answered with an earlier answer another one says: the
-// steps of all others are not Again. Both are called by many goroutines at once.
+// NewScript returns a script that calls pick for the fault of each step. mayStale
+// reports whether a request may get an earlier response. Both functions must be safe
+// for concurrent use.
 func NewScript(pick func(Step) Fault, mayStale func(*http.Request) bool) *Script {
-	return &Script{pick: pick, mayStale: mayStale, memory: newMemory(), done: map[string]Fault{}}
+	return &Script{pick: pick, mayStale: mayStale, history: newHistory(), done: map[string]Fault{}}
 }
 
-// Begin begins an act: its requests are counted from 1 again.
+// Begin begins an act, which restarts the numbers of steps at 1.
 func (s *Script) Begin(act int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,12 +60,12 @@ func (s *Script) Begin(act int) {
 func (s *Script) Decide(r *http.Request) Answer {
 	step := s.step(r)
 	fault := s.pick(step)
-	answer := fault.answer(s.memory)
+	answer := fault.answer(s.history)
 	if answer == nil {
-		return s.memory.remember
+		return s.history.remember
 	}
-	if (fault.Kind == Stale || fault.Kind == Repeated) && (!step.Again || !s.memory.has(fault.Kind, r)) {
-		return s.memory.remember
+	if (fault.Kind == Stale || fault.Kind == Repeated) && (!step.MayBeStale || !s.history.has(fault.Kind, r)) {
+		return s.history.remember
 	}
 	s.mu.Lock()
 	s.done[step.String()] = fault
@@ -76,10 +79,10 @@ func (s *Script) step(r *http.Request) Step {
 	defer s.mu.Unlock()
 	s.seen[name]++
 	s.all++
-	return Step{Act: s.act, Request: name, N: s.seen[name], Again: again}
+	return Step{Act: s.act, Request: name, N: s.seen[name], MayBeStale: again}
 }
 
-// describe returns a request as a step names it.
+// describe returns the Request of a step.
 func describe(r *http.Request) string {
 	query := r.URL.Query()
 	name := r.Method + " " + r.URL.Path
@@ -92,15 +95,15 @@ func describe(r *http.Request) string {
 	return name
 }
 
-// Requests returns how many requests there were.
+// Requests returns the number of all requests.
 func (s *Script) Requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.all
 }
 
-// Done returns the faults that came about, by step.
-func (s *Script) Done() map[string]Fault {
+// Applied returns the faults that happened, by step.
+func (s *Script) Applied() map[string]Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := map[string]Fault{}
@@ -110,25 +113,24 @@ func (s *Script) Done() map[string]Fault {
 	return out
 }
 
-// String returns the faults that came about, sorted, a line each, as ParseScript
-// reads them.
+// String returns the faults that happened, one per line and sorted, for ParseScript.
 func (s *Script) String() string {
 	var lines []string
-	for step, fault := range s.Done() {
+	for step, fault := range s.Applied() {
 		lines = append(lines, step+": "+fault.String()+"\n")
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "")
 }
 
-// ParseScript reads what String wrote, as a function that picks those faults.
+// ParseScript returns a function that picks the faults in the output of String.
 func ParseScript(text string) (func(Step) Fault, error) {
 	faults := map[string]Fault{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		at := strings.LastIndex(line, ": ")
 		if at < 0 {
-			return nil, fmt.Errorf("read script: %q is no step with a fault", line)
+			return nil, fmt.Errorf("read script: %q is not a step with a fault", line)
 		}
 		fault, err := ParseFault(line[at+2:])
 		if err != nil {
@@ -137,4 +139,77 @@ func ParseScript(text string) (func(Step) Fault, error) {
 		faults[line[:at]] = fault
 	}
 	return func(s Step) Fault { return faults[s.String()] }, nil
+}
+
+// Odds are the probabilities of faults.
+type Odds struct {
+	// Once is the probability for each request, Always that for all equal requests
+	// of an act, which a retry can't overcome.
+	Once, Always float64
+}
+
+// Seeded returns a function that picks random faults. The choice depends only on the
+// seed, the step and the odds of the act.
+func Seeded(seed uint64, odds func(act int) Odds) func(Step) Fault {
+	return func(s Step) Fault {
+		o := odds(s.Act)
+		same := s
+		same.N = 0
+		if r := randFor(seed, same.String()); r.Float64() < o.Always {
+			return drawFault(r, s)
+		}
+		if r := randFor(seed, s.String()); r.Float64() < o.Once {
+			return drawFault(r, s)
+		}
+		return Fault{}
+	}
+}
+
+// randFor returns a random source for a name.
+func randFor(seed uint64, name string) *rand.Rand {
+	h := fnv.New64a()
+	_ = binary.Write(h, binary.BigEndian, seed)
+	_, _ = h.Write([]byte(name))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// drawFault draws a fault that is possible for a step.
+func drawFault(r *rand.Rand, s Step) Fault {
+	// Rare, because a request that hangs takes the whole timeout.
+	if r.IntN(200) == 0 {
+		return Fault{Kind: Hung}
+	}
+	kinds := []FaultKind{Refused, Refused, Blocked, Delayed, Dropped, Lost, Torn, Truncated}
+	if s.MayBeStale {
+		kinds = append(kinds, Shuffled, Stale, Stale)
+		if strings.HasSuffix(s.Request, " later") {
+			kinds = append(kinds, Repeated)
+		}
+	}
+	f := Fault{Kind: kinds[r.IntN(len(kinds))]}
+	switch f.Kind {
+	case Refused:
+		codes := []int{
+			http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone, http.StatusTooManyRequests,
+			http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		}
+		if !strings.HasPrefix(s.Request, http.MethodGet) {
+			codes = append(codes, http.StatusConflict)
+		}
+		f.N = codes[r.IntN(len(codes))]
+	case Blocked:
+		codes := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusBadGateway, http.StatusServiceUnavailable}
+		f.N = codes[r.IntN(len(codes))]
+	case Delayed:
+		f.N = 1 + r.IntN(20)
+	case Torn:
+		f.N = r.IntN(2000)
+	case Truncated:
+		f.N = 1 + r.IntN(200)
+	case Shuffled:
+		f.N = r.IntN(1000)
+	case Stale:
+		f.N = r.IntN(3)
+	}
+	return f
 }

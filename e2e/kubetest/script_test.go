@@ -13,24 +13,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFaultsAreReadAsTheyAreWritten(t *testing.T) {
+func TestParseFaultReadsWhatStringWrites(t *testing.T) {
 	for _, kind := range faultKinds {
 		f := Fault{Kind: kind}
 		if slices.Contains(withN, kind) {
 			f.N = 17
 		}
 		if got, err := ParseFault(f.String()); err != nil || got != f {
-			t.Errorf("%q is read as %v: %v", f, got, err)
+			t.Errorf("%q is parsed as %v: %v", f, got, err)
 		}
 	}
 	for _, text := range []string{"", "refuse", "refuse x", "drop 3", "burn", "cut 1 "} {
 		if f, err := ParseFault(text); err == nil {
-			t.Errorf("%q is read as %v", text, f)
+			t.Errorf("%q is parsed as %v", text, f)
 		}
 	}
 }
 
-// numbered answers with a list whose version is how many it has answered.
+// numbered answers with a list whose version is the number of the response.
 type numbered struct{ seen atomic.Int64 }
 
 func (s *numbered) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -39,8 +39,8 @@ func (s *numbered) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"metadata":{"resourceVersion":"%d"},"items":[%q,"b","c","d","e","f"]}`, n, r.Header.Get("Accept"))
 }
 
-// play asks a server with a script for a list and a later page of it, and again, and
-// returns the answers.
+// play requests a list and a later page of it, twice, from a server with a script. It
+// returns the responses and the number of requests that reached the server.
 func play(t *testing.T, script *Script) (answers []string, reached int) {
 	t.Helper()
 	var behind numbered
@@ -80,25 +80,25 @@ func TestFaults(t *testing.T) {
 	const first, later = "2 GET /api/v1/pods #1", "2 GET /api/v1/pods later #1"
 	for _, c := range []struct {
 		name, script string
-		third, last  string // the answers of the second act
-		reached      int    // how many requests reached the server
+		third, last  string // the responses in the second act
+		reached      int    // number of requests that reached the server
 	}{
-		{"nothing goes wrong", "", list(3), list(4), 4},
+		{"no fault", "", list(3), list(4), 4},
 		{"a gateway answers", later + ": block 502", list(3), "502 <html>Bad Gateway</html>\n", 3},
-		{"the server is not reached", first + ": drop", "no answer", list(3), 3},
-		{"the server is reached, and no answer comes", first + ": lose", "no answer", list(4), 4},
-		{"the answer breaks off", first + ": cut 10", "broken off", list(4), 4},
-		{"the answer is whole and short", first + ": truncate 76", `200 {"m`, list(4), 4},
-		{"no answer is so short that there is none", first + ": truncate 500", "200 {", list(4), 4},
-		{"the answer comes late", first + ": delay 1", list(3), list(4), 4},
+		{"the request is dropped", first + ": drop", "no answer", list(3), 3},
+		{"the response is lost", first + ": lose", "no answer", list(4), 4},
+		{"the connection breaks", first + ": cut 10", "broken off", list(4), 4},
+		{"the body is truncated", first + ": truncate 76", `200 {"m`, list(4), 4},
+		{"a truncated body is not empty", first + ": truncate 500", "200 {", list(4), 4},
+		{"the response is late", first + ": delay 1", list(3), list(4), 4},
 		{
-			"the order is another one", first + ": shuffle 1",
+			"the list is shuffled", first + ": shuffle 1",
 			`200 {"items":["b","f","e","c","application/json","d"],"metadata":{"resourceVersion":"3"}}`, list(4), 4,
 		},
-		{"the answer is an earlier one", first + ": stale 0", list(1), list(3), 3},
-		{"there are not so many earlier ones", first + ": stale 7", list(1), list(3), 3},
-		{"a page comes twice", later + ": repeat", list(3), list(3), 3},
-		{"there is no page before the first", first + ": repeat", list(3), list(4), 4},
+		{"the response is stale", first + ": stale 0", list(1), list(3), 3},
+		{"fewer earlier responses than asked for", first + ": stale 7", list(1), list(3), 3},
+		{"a page is repeated", later + ": repeat", list(3), list(3), 3},
+		{"no page before the first", first + ": repeat", list(3), list(4), 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pick, err := ParseScript(c.script)
@@ -111,17 +111,17 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%d reached the server, want %d; answers (-want +got):\n%s", reached, c.reached, diff)
 			}
 			want := c.script + "\n"
-			if c.script == "" || strings.HasPrefix(c.name, "there is no page") {
+			if c.script == "" || strings.HasPrefix(c.name, "no page") {
 				want = ""
 			}
 			if got := script.String(); got != want {
-				t.Errorf("the script says %q", got)
+				t.Errorf("got script %q", got)
 			}
 		})
 	}
 }
 
-func TestOnlyWhatMayBeStaleIs(t *testing.T) {
+func TestStaleNeedsPermission(t *testing.T) {
 	pick, err := ParseScript("2 GET /api/v1/pods #1: stale 0\n2 GET /api/v1/pods later #1: repeat\n")
 	if err != nil {
 		t.Fatal(err)
@@ -132,11 +132,11 @@ func TestOnlyWhatMayBeStaleIs(t *testing.T) {
 	}
 }
 
-func TestSeedsDecideAlone(t *testing.T) {
+func TestSeedsDetermineFaults(t *testing.T) {
 	odds := func(act int) Odds { return Odds{Once: 0.3, Always: 0.1} }
 	steps := func() (all []Step) {
 		for n := range 400 {
-			all = append(all, Step{Act: n % 3, Request: fmt.Sprintf("GET /api/v1/pods%d later", n%7), N: n / 21, Again: true})
+			all = append(all, Step{Act: n % 3, Request: fmt.Sprintf("GET /api/v1/pods%d later", n%7), N: n / 21, MayBeStale: true})
 		}
 		return all
 	}
@@ -152,23 +152,23 @@ func TestSeedsDecideAlone(t *testing.T) {
 	one, other := steps(), steps()
 	slices.Reverse(other)
 	if diff := cmp.Diff(faults(1, one), faults(1, other)); diff != "" {
-		t.Errorf("in another order other faults come about:\n%s", diff)
+		t.Errorf("faults depend on the order:\n%s", diff)
 	}
 	if n := len(faults(1, one)); n < 80 || n > 240 {
 		t.Errorf("%d faults of %d steps", n, len(one))
 	}
 	if cmp.Equal(faults(1, one), faults(2, one)) {
-		t.Error("another seed makes the same faults")
+		t.Error("another seed gives the same faults")
 	}
 	if none := Seeded(1, func(int) Odds { return Odds{} }); slices.ContainsFunc(one, func(s Step) bool { return none(s) != Fault{} }) {
-		t.Error("there are faults without any chance")
+		t.Error("faults with zero odds")
 	}
 }
 
-func TestScriptsThatAreNone(t *testing.T) {
+func TestParseScriptRejects(t *testing.T) {
 	for _, text := range []string{"GET /api", "1 GET /api #1: burn\n", "\n"} {
 		if _, err := ParseScript(text); err == nil {
-			t.Errorf("%q is read", text)
+			t.Errorf("%q is accepted", text)
 		}
 	}
 }

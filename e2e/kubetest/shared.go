@@ -8,27 +8,27 @@ import (
 	"testing"
 )
 
-// Shared is the one Cluster of a test binary, started when a test first asks
-// for it. A package that wants one says, in a test file:
+// Shared is the Cluster of a test binary, which starts when a test first needs it. A
+// package uses it like this, in a test file:
 //
 //	var control = &kubetest.Shared{}
 //
 //	func TestMain(m *testing.M) { os.Exit(control.Main(m)) }
 //
-// and in its tests control.Cluster(t).
+// and calls control.Cluster(t) in its tests.
 type Shared struct {
-	// Options are what the cluster is started with.
+	// Options configure the cluster.
 	Options Options
 
 	mu      sync.Mutex
 	started bool
-	defined bool // has the custom kinds of Definitions
+	hasCRDs bool // those of CRDFolders are installed
 	cluster *Cluster
 	err     error
 }
 
-// Main runs the tests of the binary and stops the cluster where one was
-// started. It returns the code to exit with.
+// Main runs the tests of the binary and stops the cluster if one was started. It
+// returns the exit code.
 func (s *Shared) Main(m *testing.M) int {
 	code := m.Run()
 	if s.cluster == nil {
@@ -41,24 +41,23 @@ func (s *Shared) Main(m *testing.M) int {
 	return code
 }
 
-// Cluster returns the cluster, empty. Under -short the test is skipped.
+// Cluster returns the cluster, empty. With -short it skips the test.
 //
-// The cluster belongs to the test and its subtests until it ends. Other tests
-// that ask, parallel ones too, wait for their turn; so a test asks only once.
+// The cluster belongs to the test and its subtests until the test ends. Other tests,
+// including parallel ones, wait for it, so a test must call Cluster only once.
 func (s *Shared) Cluster(t testing.TB) *Cluster {
 	t.Helper()
 	return s.prepare(t, false)
 }
 
-// Defined returns the cluster as Cluster does, but with the custom kinds of
-// Definitions. They stay from one such test to the next, so a test must leave
-// them as they are.
-func (s *Shared) Defined(t testing.TB) *Cluster {
+// ClusterWithCRDs returns the cluster as Cluster does, but with the definitions in
+// CRDFolders. They stay installed for the next test, so a test must not change them.
+func (s *Shared) ClusterWithCRDs(t testing.TB) *Cluster {
 	t.Helper()
 	return s.prepare(t, true)
 }
 
-func (s *Shared) prepare(t testing.TB, define bool) *Cluster {
+func (s *Shared) prepare(t testing.TB, withCRDs bool) *Cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs an API server")
@@ -70,7 +69,7 @@ func (s *Shared) prepare(t testing.TB, define bool) *Cluster {
 		s.cluster, s.err = Start(t.Context(), s.Options)
 	}
 	if s.err == nil {
-		s.err = s.clean(t.Context(), define)
+		s.err = s.clean(t.Context(), withCRDs)
 	}
 	if s.err != nil {
 		t.Fatal(s.err)
@@ -78,28 +77,28 @@ func (s *Shared) prepare(t testing.TB, define bool) *Cluster {
 	return s.cluster
 }
 
-// clean empties the cluster, and sees to it that it has the custom kinds of
-// Definitions, or none.
-func (s *Shared) clean(ctx context.Context, define bool) error {
-	if define && s.defined {
+// clean empties the cluster and makes sure that it has the definitions in CRDFolders,
+// or none.
+func (s *Shared) clean(ctx context.Context, withCRDs bool) error {
+	if withCRDs && s.hasCRDs {
 		return s.cluster.Empty(ctx)
 	}
-	s.defined = false
-	if err := s.cluster.Reset(ctx); err != nil || !define {
+	s.hasCRDs = false
+	if err := s.cluster.Reset(ctx); err != nil || !withCRDs {
 		return err
 	}
-	folders, err := Definitions(ctx)
+	folders, err := CRDFolders(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.cluster.Install(ctx, folders...); err != nil {
+	if err := s.cluster.InstallCRDs(ctx, folders...); err != nil {
 		return err
 	}
-	s.defined = true
+	s.hasCRDs = true
 	return nil
 }
 
-// StartProxy starts a Proxy that is closed when the test ends.
+// StartProxy starts a Proxy and closes it when the test ends.
 func (c *Cluster) StartProxy(t testing.TB, decide Decide) *Proxy {
 	t.Helper()
 	p, err := c.Proxy(t.TempDir(), decide)

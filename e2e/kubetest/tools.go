@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// Tools returns the folder that the parts of the control plane were built into,
-// with the programs of these names. It builds nothing: that takes minutes, and a
-// test is not the place.
+// Tools returns the folder with the programs of the control plane, and checks that it
+// contains those with the given names. It does not build them, which takes minutes.
 func Tools(ctx context.Context, names ...string) (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -27,14 +26,14 @@ func Tools(ctx context.Context, names ...string) (string, error) {
 	dir := strings.TrimSpace(string(out))
 	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return "", fmt.Errorf("find the tools: no %s in %s: run make tools, or make e2e", name, dir)
+			return "", fmt.Errorf("find the tools: no %s in %s: run make tools or make e2e", name, dir)
 		}
 	}
 	return dir, nil
 }
 
-// moduleRoot returns the folder that holds testdata/cluster. It looks upwards
-// from this source file and, where the binary does not tell, from the working
+// moduleRoot returns the folder that contains testdata/cluster. It searches upwards
+// from this source file or, if the binary was built with -trimpath, from the working
 // folder.
 func moduleRoot() (string, error) {
 	var starts []string

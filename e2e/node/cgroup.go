@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// Those of version 1 are in a folder for each controller, those of version 2 are
-// in one for all.
+// cgroupPatterns are the paths of cgroups: version 2 has one folder for all
+// controllers, version 1 one for each.
 var cgroupPatterns = []string{"/sys/fs/cgroup/%s", "/sys/fs/cgroup/*/%s"}
 
-// makeCgroups makes the one that the pods of a node in that folder are put under.
+// makeCgroups creates the parent cgroup of the pods of the node in a folder.
 func makeCgroups(dir string) error {
 	roots := []string{"/sys/fs/cgroup"}
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
 		if roots, err = filepath.Glob("/sys/fs/cgroup/*"); err != nil {
-			return fmt.Errorf("make cgroups: %w", err)
+			return fmt.Errorf("create cgroups: %w", err)
 		}
 	}
 	for _, root := range roots {
 		own := filepath.Join(root, filepath.Base(dir))
 		if err := os.Mkdir(own, 0o755); err != nil {
-			return fmt.Errorf("make cgroups: %w", err)
+			return fmt.Errorf("create cgroups: %w", err)
 		}
-		// In version 1 these two are empty at first, and no process may enter.
+		// In version 1, cpuset starts empty and rejects processes.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			if all, err := os.ReadFile(filepath.Join(root, file)); err == nil {
 				if err := os.WriteFile(filepath.Join(own, file), all, 0o600); err != nil {
-					return fmt.Errorf("make cgroups: %w", err)
+					return fmt.Errorf("create cgroups: %w", err)
 				}
 			}
 		}
@@ -39,8 +39,8 @@ func makeCgroups(dir string) error {
 	return nil
 }
 
-// removeCgroups removes the cgroups of a node in that folder. Its processes are
-// gone: the kernel has ended them with their namespace.
+// removeCgroups removes the cgroups of the node in a folder. The kernel has already
+// ended its processes with their namespace.
 func removeCgroups(dir string) error {
 	var errs []error
 	for _, root := range cgroups(filepath.Base(dir)) {
@@ -49,8 +49,8 @@ func removeCgroups(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeOrphanedCgroups removes those of nodes whose folder is gone, since it was
-// removed for want of an owner. What cannot be removed is in use.
+// removeOrphanedCgroups removes the cgroups of nodes whose folder no longer exists.
+// Cgroups that can't be removed are in use.
 func removeOrphanedCgroups() {
 	for _, root := range cgroups("kubetest-*") {
 		if _, err := os.Stat(filepath.Join(os.TempDir(), filepath.Base(root))); errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func removeOrphanedCgroups() {
 func cgroups(name string) []string {
 	var found []string
 	for _, pattern := range cgroupPatterns {
-		// The patterns are fine, whatever a folder is called by os.MkdirTemp.
+		// The only possible error is a malformed pattern.
 		more, _ := filepath.Glob(fmt.Sprintf(pattern, name))
 		found = append(found, more...)
 	}
@@ -70,8 +70,8 @@ func cgroups(name string) []string {
 	return found
 }
 
-// removeCgroup removes a cgroup and those in it, deepest first. Files in them are
-// no files, and go with them.
+// removeCgroup removes a cgroup and those below it, deepest first. The files in a
+// cgroup disappear with it.
 func removeCgroup(root string) error {
 	var folders []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -92,8 +92,8 @@ func removeCgroup(root string) error {
 	return nil
 }
 
-// removeSoon removes the folder of a cgroup. For a moment after its last process
-// has ended it is busy.
+// removeSoon removes the folder of a cgroup, which stays busy for a moment after its
+// last process has ended.
 func removeSoon(path string) (err error) {
 	for range 100 {
 		if err = os.Remove(path); err == nil {

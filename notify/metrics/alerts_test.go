@@ -20,10 +20,10 @@ const (
 	chartFiles = "../../charts/audit/files"
 	alertsFile = chartFiles + "/alerts.yaml"
 	alertTests = "testdata/alerts.test.yaml"
-	runbook    = "https://github.com/eventuallytrue/audit#"
+	runbooks   = "docs/metrics-and-alerts.md"
 )
 
-// alert is a rule of the file.
+// alert is an alerting rule in the file.
 type alert struct {
 	Alert, Expr         string
 	Labels, Annotations map[string]string
@@ -84,13 +84,13 @@ func TestEveryAlertIsTestedBothWays(t *testing.T) {
 	}
 	for _, a := range alerts(t) {
 		if !fires[a.Alert] || !silent[a.Alert] {
-			t.Errorf("%s fires in a test: %t; does not in another: %t", a.Alert, fires[a.Alert], silent[a.Alert])
+			t.Errorf("%s fires in a test: %t, and stays silent in one: %t", a.Alert, fires[a.Alert], silent[a.Alert])
 		}
 	}
 }
 
 func TestEveryAlertSaysWhatToDo(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../" + runbooks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,56 +103,56 @@ func TestEveryAlertSaysWhatToDo(t *testing.T) {
 		if !slices.Contains([]string{"info", "warning", "critical"}, a.Labels["severity"]) {
 			t.Errorf("%s has severity %q", a.Alert, a.Labels["severity"])
 		}
-		if want := runbook + strings.ToLower(a.Alert); a.Annotations["runbook_url"] != want {
+		if want := "https://github.com/eventuallytrue/audit/blob/main/" + runbooks + "#" + strings.ToLower(a.Alert); a.Annotations["runbook_url"] != want {
 			t.Errorf("%s has runbook %s, want %s", a.Alert, a.Annotations["runbook_url"], want)
 		}
-		if !regexp.MustCompile(`(?m)^#### ` + a.Alert + `$`).Match(readme) {
-			t.Errorf("the README has no heading for %s", a.Alert)
+		if !regexp.MustCompile(`(?m)^#+ ` + a.Alert + `$`).Match(page) {
+			t.Errorf("%s has no heading for %s", runbooks, a.Alert)
 		}
 	}
 }
 
 var metricName = regexp.MustCompile(`\baudit_[a-z0-9_]+`)
 
-// known returns the names of all metrics there are.
+// known returns the names of all metrics.
 func known(t *testing.T) map[string]bool {
 	t.Helper()
-	b := metrics.NewBoard("prod", vocabulary())
-	b.Show(halfMended(day))
+	e := metrics.NewExporter("prod", values())
+	e.Update(halfResolved(day))
 	names := map[string]bool{}
-	for _, name := range metricName.FindAllString(page(t, b), -1) {
+	for _, name := range metricName.FindAllString(served(t, e), -1) {
 		names[name] = true
 	}
 	return names
 }
 
-func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
+func TestAlertsUseKnownMetrics(t *testing.T) {
 	names := known(t)
 	for _, a := range alerts(t) {
 		used := metricName.FindAllString(a.Expr, -1)
 		if len(used) == 0 {
-			t.Errorf("%s is about no metric", a.Alert)
+			t.Errorf("%s uses no metric", a.Alert)
 		}
 		for _, name := range used {
 			if !names[name] {
-				t.Errorf("%s is about %s, which there is not", a.Alert, name)
+				t.Errorf("%s uses %s, which does not exist", a.Alert, name)
 			}
 		}
 	}
 }
 
-// A real Prometheus that scrapes a real Pushgateway sees in a failed sweep what
-// the alerts are about; most of them wait before they fire.
-func TestRealPrometheusIsAlarmedByAFailedSweep(t *testing.T) {
+// A failed sweep that is pushed to a real Pushgateway makes the alerts of a real
+// Prometheus pending or firing; most of them have a "for".
+func TestRealPrometheusAlertsOnAFailedSweep(t *testing.T) {
 	gw := promtest.StartPushgateway(t)
 	path, err := filepath.Abs(alertsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	push(t, gateway(t, metrics.Options{URL: gw.URL}, "prod"), clean(now.Add(-4*time.Hour)))
-	push(t, gateway(t, metrics.Options{URL: gw.URL}, "prod"), incomplete(now))
-	push(t, gateway(t, metrics.Options{URL: gw.URL}, "staging"), clean(now))
+	push(t, pusher(t, metrics.Options{URL: gw.URL}, "prod"), clean(now.Add(-4*time.Hour)))
+	push(t, pusher(t, metrics.Options{URL: gw.URL}, "prod"), incomplete(now))
+	push(t, pusher(t, metrics.Options{URL: gw.URL}, "staging"), clean(now))
 	p := promtest.StartPrometheus(t, path, gw.URL)
 	p.Await(`ALERTS{alertname="AuditSweepStale"}`)
 	p.Await(`ALERTS{alertname="AuditKindUnreadable"}`)

@@ -9,12 +9,12 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 )
 
-// attempt puts in how a sweep went, and whether its picture was pushed.
-func attempt(to prometheus.Registerer, s *Sweep, v *Vocabulary, unpushed bool) {
+// attempt adds how a sweep went, and whether its results were pushed.
+func attempt(to prometheus.Registerer, s *Sweep, v *LabelValues, unpushed bool) {
 	a := set{to}
-	a.value("audit_last_attempt_timestamp_seconds", "When the last sweep began, however it ended.", seconds(s.Began))
-	a.value("audit_sweep_complete", "1 if the last sweep read, judged and stored everything, 0 if it did not.", truth(s.Complete()))
-	a.value("audit_sweep_duration_seconds", "How long the last sweep took.", s.Ended.Sub(s.Began).Seconds())
+	a.value("audit_last_attempt_timestamp_seconds", "When the last sweep began, whether or not it succeeded.", seconds(s.Began))
+	a.value("audit_sweep_complete", "1 if the last sweep read, evaluated and stored everything, otherwise 0.", truth(s.Complete()))
+	a.value("audit_sweep_duration_seconds", "Duration of the last sweep.", s.Ended.Sub(s.Began).Seconds())
 	a.failures(s, unpushed)
 	a.reads(s, v)
 	a.rules(s, v)
@@ -23,16 +23,16 @@ func attempt(to prometheus.Registerer, s *Sweep, v *Vocabulary, unpushed bool) {
 	a.clients(s)
 }
 
-// build puts in which program it is.
-func build(to prometheus.Registerer, v *Vocabulary) {
-	set{to}.values("audit_build_info", "Always 1; the labels say which program it is.",
+// build adds the version of the program.
+func build(to prometheus.Registerer, v *LabelValues) {
+	set{to}.values("audit_build_info", "Always 1. The labels have the version of audit and of Go.",
 		[]string{"version", "goversion"}, map[key]float64{{strings.ToValidUTF8(v.Version, "?"), runtime.Version()}: 1})
 }
 
-// stamp puts in that a sweep succeeded.
-func stamp(to prometheus.Registerer, s *Sweep) {
+// success adds when a sweep succeeded.
+func success(to prometheus.Registerer, s *Sweep) {
 	set{to}.value("audit_last_success_timestamp_seconds",
-		"When the last sweep ended in which nothing failed: it was complete, and all owners were told.", seconds(s.Ended))
+		"When the last successful sweep ended. A sweep is successful if it was complete and no delivery failed.", seconds(s.Ended))
 }
 
 func (a set) failures(s *Sweep, unpushed bool) {
@@ -41,41 +41,41 @@ func (a set) failures(s *Sweep, unpushed bool) {
 		n[failedPush]++
 	}
 	series := map[key]float64{}
-	for _, word := range failureWords() {
-		series[key{word}] = float64(n[word])
+	for _, phase := range failedPhases() {
+		series[key{phase}] = float64(n[phase])
 	}
-	a.values("audit_sweep_failures", "What the last sweep could not do, by what it was about.", []string{"failure"}, series)
+	a.values("audit_sweep_failures", "Failures in the last sweep, by phase.", []string{"phase"}, series)
 }
 
-// reads has one value for all kinds that are not in the vocabulary: 0 if one of
-// them could not be read.
-func (a set) reads(s *Sweep, v *Vocabulary) {
+// reads has one value for all kinds that are not allowed by name: 0 if any of them
+// could not be read.
+func (a set) reads(s *Sweep, v *LabelValues) {
 	readable := map[key]float64{}
 	if s.Result != nil {
 		kinds := v.kinds()
 		for _, r := range s.Result.Reads {
-			keep(readable, key{kinds.of(string(r.Kind))}, truth(r.Status.Known()))
+			keepLeast(readable, key{kinds.of(string(r.Kind))}, truth(r.Status.Known()))
 		}
 	}
-	a.values("audit_kind_readable", "1 if the last sweep read the kind completely, or it is not served; 0 if what there is of it is unknown.",
+	a.values("audit_kind_readable", "1 if the last sweep read the kind completely or the API server does not serve it, 0 if the kind could not be read.",
 		[]string{"kind"}, readable)
 }
 
-func (a set) rules(s *Sweep, v *Vocabulary) {
+func (a set) rules(s *Sweep, v *LabelValues) {
 	status := map[key]float64{}
 	if s.Result != nil {
-		known := v.rules()
+		names := v.rules()
 		for _, o := range s.Result.Rules {
 			for _, word := range []audit.OutcomeStatus{audit.RuleRan, audit.RuleSkipped, audit.RuleFailed} {
-				status[key{known.of(o.Rule), lower(word)}] += truth(o.Status == word)
+				status[key{names.of(o.Rule), lower(word)}] += truth(o.Status == word)
 			}
 		}
 	}
-	a.values("audit_rule_status", "1 for what became of a rule in the last sweep: it ran, was skipped because a kind was not read, or failed.",
+	a.values("audit_rule_status", "1 for the status of the rule in the last sweep: ran, skipped because a kind could not be read, or failed. 0 for the others.",
 		[]string{"rule", "status"}, status)
 }
 
-// deliveries has every result of a sender that sent anything.
+// deliveries has every result of each sender that was used.
 func (a set) deliveries(s *Sweep) {
 	count := map[key]float64{}
 	if s.Published != nil {
@@ -83,15 +83,15 @@ func (a set) deliveries(s *Sweep) {
 		for _, d := range s.Published.Deliveries {
 			senders = append(senders, d.Sender)
 		}
-		known := newWords(senders, maxSenders)
+		names := allow(senders, maxSenders)
 		for _, d := range s.Published.Deliveries {
-			sender := known.of(d.Sender)
+			sender := names.of(d.Sender)
 			for _, result := range []audit.DeliveryResult{audit.DeliverySent, audit.DeliveryFailed, audit.DeliveryRefused, audit.DeliveryHeld} {
 				count[key{sender, lower(result)}] += truth(d.Result == result)
 			}
 		}
 	}
-	a.values("audit_deliveries", "Messages to owners in the last sweep, by what sends them and what became of them.", []string{"sender", "result"}, count)
+	a.values("audit_deliveries", "Messages to owners in the last sweep, by sender and result: sent, failed, refused by the receiver, or held for quiet hours.", []string{"sender", "result"}, count)
 }
 
 func (a set) phases(s *Sweep) {
@@ -101,7 +101,7 @@ func (a set) phases(s *Sweep) {
 			took[key{p.Name}] += p.Took.Seconds()
 		}
 	}
-	a.values("audit_phase_duration_seconds", "How long each phase of the last sweep took.", []string{"phase"}, took)
+	a.values("audit_phase_duration_seconds", "Duration of each phase of the last sweep.", []string{"phase"}, took)
 }
 
 func (a set) clients(s *Sweep) {
@@ -111,7 +111,7 @@ func (a set) clients(s *Sweep) {
 		retries[key{c.Name}] = float64(c.Retries)
 		bytes[key{c.Name}] = float64(c.Bytes)
 	}
-	a.values("audit_api_requests", "Requests to the API server in the last sweep, each try counted.", []string{"client"}, requests)
-	a.values("audit_api_retries", "Requests to the API server in the last sweep that were repeated.", []string{"client"}, retries)
-	a.values("audit_api_response_bytes", "What the API server answered in the last sweep, uncompressed.", []string{"client"}, bytes)
+	a.values("audit_api_requests", "Requests to the API server in the last sweep, including retries.", []string{"client"}, requests)
+	a.values("audit_api_retries", "Retried requests to the API server in the last sweep.", []string{"client"}, retries)
+	a.values("audit_api_response_bytes", "Uncompressed size of the responses of the API server in the last sweep.", []string{"client"}, bytes)
 }

@@ -1,3 +1,21 @@
+// Package metrics exports the results of sweeps to Prometheus, by serving them or by
+// pushing them to a Pushgateway.
+//
+// There are three sets of metrics. The results are the findings and what they are
+// based on; they come from complete sweeps only, because a finding that an
+// incomplete sweep lacks may still exist. The attempt is how the last sweep went,
+// however it ended. The success is the time of the last sweep in which nothing
+// failed. Each is a group of its own at a Pushgateway, replaced as a whole: series
+// of resolved findings disappear, and a failed sweep leaves the last complete
+// results in place. In a long-running process an Exporter serves the three together.
+//
+// Every metric is a gauge that describes one sweep. A CronJob's pod starts its
+// counters from zero, so there is nothing to take a rate of; and a pushed age would
+// stop growing, so ages are exported as the timestamp they are counted from.
+//
+// No label value can be chosen by a tenant of the cluster. Values are words of the
+// program, rules, kinds of objects, or owners in the config's registry; everything
+// else is counted as "other".
 package metrics
 
 import (
@@ -6,42 +24,42 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 )
 
-// Sweep is what one sweep came to, however it ended.
+// Sweep is the outcome of one sweep, however it ended.
 type Sweep struct {
 	Began, Ended time.Time
-	// Result is nil where the sweep ended before anything was judged, Published
-	// where nothing was published. Err is why.
+	// Result is nil if the sweep ended before anything was evaluated, and Published
+	// is nil if nothing was published. Err is the reason.
 	Result    *audit.Result
 	Published *audit.Published
 	Err       error
-	// Clients are those that asked the API server for something.
+	// Clients are the clients of the API server that the sweep used.
 	Clients []Client
 }
 
-// Client is one client of the API server, with what it asked for in this sweep.
+// Client is the use that one client made of the API server in this sweep.
 type Client struct {
 	Name string // a word of the program
-	// Requests counts every try, Retries those among them that were repeated, and
-	// Bytes what was answered.
+	// Requests counts every attempt, Retries those that repeat an earlier one, and
+	// Bytes the response bodies.
 	Requests, Retries, Bytes int64
 }
 
-// The ways in which a sweep can fail.
+// The phases in which a sweep can fail.
 const (
-	failedRead    = "read"    // kinds that were not read, and documents
-	failedJudge   = "judge"   // rules that erred
-	failedStore   = "store"   // findings that were not written
-	failedDeliver = "deliver" // messages that were not sent
-	failedPush    = "push"    // pictures that were not pushed
-	failedOther   = "other"   // whatever ended the sweep before its end
+	failedRead     = audit.PhaseRead     // kinds and documents that were not read
+	failedEvaluate = audit.PhaseEvaluate // rules that failed
+	failedStore    = audit.PhaseStore    // findings that were not written
+	failedDeliver  = audit.PhaseDeliver  // messages that were not sent
+	failedPush     = "push"              // results that were not pushed
+	failedOther    = "other"             // what ended the sweep early
 )
 
-func failureWords() []string {
-	return []string{failedRead, failedJudge, failedStore, failedDeliver, failedPush, failedOther}
+func failedPhases() []string {
+	return []string{failedRead, failedEvaluate, failedStore, failedDeliver, failedPush, failedOther}
 }
 
-// Complete reports whether everything was read, judged and stored, so that the
-// findings are the whole truth. That owners were told of them is another matter.
+// Complete reports whether everything was read, evaluated and stored, so that no
+// finding is missing. It does not say whether owners were notified.
 func (s *Sweep) Complete() bool {
 	return s.Err == nil && s.Result != nil && s.Result.Complete() && s.Published != nil && len(s.Published.Failed) == 0
 }
@@ -49,8 +67,8 @@ func (s *Sweep) Complete() bool {
 // Succeeded reports whether nothing failed.
 func (s *Sweep) Succeeded() bool { return s.Complete() && s.undelivered() == 0 }
 
-// undelivered counts the messages that failed. One that is held until a quiet hour
-// is over has not.
+// undelivered counts the messages that failed. One held until quiet hours end has
+// not failed.
 func (s *Sweep) undelivered() int {
 	n := 0
 	if s.Published != nil {
@@ -63,7 +81,7 @@ func (s *Sweep) undelivered() int {
 	return n
 }
 
-// failures counts what went wrong, by one of the words.
+// failures counts what failed, by phase.
 func (s *Sweep) failures() map[string]int {
 	n := map[string]int{failedDeliver: s.undelivered()}
 	if s.Err != nil {
@@ -83,7 +101,7 @@ func (s *Sweep) failures() map[string]int {
 	}
 	for _, o := range s.Result.Rules {
 		if o.Status == audit.RuleFailed {
-			n[failedJudge]++
+			n[failedEvaluate]++
 		}
 	}
 	return n

@@ -42,7 +42,7 @@ func told(res *audit.Result) shown {
 	if n[audit.DeliveryHeld] > 0 {
 		parts = append(parts, string(count(n[audit.DeliveryHeld], "digest"))+" held for quiet hours")
 	}
-	if s := res.Silenced; s != nil {
+	if s := res.ReportOnly; s != nil {
 		parts = append(parts, string("report-only: "+count(s.Findings, "finding")+" not told, which would be "+count(s.Messages, "message")))
 	}
 	return join(parts)

@@ -36,7 +36,7 @@ func From(res *audit.Result) *Report {
 			return Delivery{Sender: d.Sender, Owner: d.Owner, Result: string(d.Result), Reason: d.Reason}
 		}),
 		Messages:   eachOrNone(res.Messages, func(m audit.Message) Message { return Message(m) }),
-		ReportOnly: (*ReportOnly)(res.Silenced),
+		ReportOnly: (*ReportOnly)(res.ReportOnly),
 	}
 }
 

@@ -49,7 +49,7 @@ func toldResult(res *audit.Result) *audit.Result {
 		{Sender: "slack", Owner: "right", Result: audit.DeliveryRefused, Reason: "channel_not_found"},
 		{Sender: "webhook", Owner: "left\x1b[2J", Result: audit.DeliveryFailed, Reason: "POST https://hooks.example.com: 503 Service Unavailable"},
 	}
-	res.Silenced = &audit.Silenced{Findings: 12, Messages: 3}
+	res.ReportOnly = &audit.ReportOnly{Findings: 12, Messages: 3}
 	res.Messages = []audit.Message{
 		{Sender: "slack", Owner: "left", Address: "C0123456789", Text: "1 new finding on prod-eu-1\n  - Host shop.example.com: it is claimed by two\n"},
 		{Sender: "webhook", Owner: "night", Held: true, Text: "{\n  \"kind\": \"Digest\x1b\"\n}"},

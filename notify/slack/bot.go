@@ -1,10 +1,9 @@
-// Package slack tells owners in Slack: as an app with a bot token, which can reply
-// in threads and bring its messages up to date, or by incoming webhooks, which can
-// only post.
+// Package slack notifies owners in Slack: as an app with a bot token, which can reply in
+// threads and update its messages, or with incoming webhooks, which can only post.
 //
-// Everything that comes from the cluster stands in elements that Slack shows as
-// they are: plain text and rich text. Whom a message calls comes from the config
-// alone. Messages keep well below the limits of Slack, documented or not.
+// All text from the cluster is in elements that Slack shows verbatim: plain text and rich
+// text. Mentions come from the config only. Messages stay well below the limits of Slack,
+// documented or not.
 package slack
 
 import (
@@ -14,51 +13,51 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/notify/visible"
 )
 
-// APIURL is where the Web API is.
+// APIURL is the URL of the Web API.
 const APIURL = slack.APIURL
 
-// Bot tells owners as an app with a bot token, which needs the scope chat:write
-// and an invitation to each channel. It may be used by several goroutines at once.
+// Bot notifies owners as an app with a bot token. The app needs the scope chat:write and
+// an invitation to each channel. A Bot may be used by several goroutines at once.
 type Bot struct {
 	caller
 	token func() (notify.Secret, error)
 	url   string
 }
 
-// NewBot returns a sender whose token is asked for before each message, since
-// tokens are exchanged. The URL is APIURL but in tests: whoever is there gets the
-// token.
+// NewBot returns a sender. It calls token before each message, since tokens are rotated.
+// The URL is APIURL except in tests: the server there gets the token.
 func NewBot(token func() (notify.Secret, error), url string, o Options) *Bot {
 	return &Bot{caller: newCaller(o), token: token, url: url}
 }
 
-// Name is the name under which it is stored what was told.
+// Name returns notify.SlackName.
 func (*Bot) Name() string { return notify.SlackName }
 
-// Plan makes the messages of a digest: one for what was opened with the details in
-// its thread, replies to those that told of what has changed since, and updates of
-// those.
+// Plan returns the messages of a digest: an announcement of what was opened with the
+// details in its thread, replies to the announcements of what has changed, and updates of
+// those announcements.
 func (*Bot) Plan(d notify.Digest) []notify.Message { return plan(d, true) }
 
-// Send posts or updates a message in the channel that is the recipient's address.
-// A reply to a message that is gone is posted as one of its own, and so is one in a
-// channel that is gone where the address is a name that another one has by now.
-func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.MessageRef) (audit.MessageRef, error) {
+// Send posts or updates a message in the channel that is the recipient's address. A reply
+// becomes a message of its own if the message it replies to is gone, or its channel is and
+// the address is a name that another channel has by now.
+func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, thread audit.MessageRef) (audit.MessageRef, error) {
 	channel := to.Address
-	if beneath.Message != "" && beneath.Channel != channel {
-		channel = beneath.Channel // the thread is there, whatever a name means by now
+	if thread.Message != "" && thread.Channel != channel {
+		channel = thread.Channel // the thread is there, even if the name means another channel by now
 		b.pace.known(to.Address, channel, 0)
 	}
-	doing := "post to channel " + seen(channel, maxLineName)
+	doing := "post to channel " + visible.Short(channel, maxLineName)
 	content, f := bodyOf(m)
 	if f.outcome != sent {
 		return audit.MessageRef{}, newError(doing, f, notify.Secret{})
 	}
 	token, err := b.token()
 	if err != nil {
-		return audit.MessageRef{}, newError("read the token", failure{outcome: passing, text: err.Error()}, notify.Secret{})
+		return audit.MessageRef{}, newError("read the token", failure{outcome: transient, text: err.Error()}, notify.Secret{})
 	}
 	api := slack.New(token.Reveal(), slack.OptionHTTPClient(b.http), slack.OptionAPIURL(b.url))
 	place := content.update
@@ -66,10 +65,10 @@ func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, b
 		doing = "update a message in channel " + place.Channel
 		f = b.update(ctx, api, content)
 	} else {
-		place, f = b.post(ctx, api, channel, beneath.Message, content)
-		if f.outcome == gone && channel != to.Address {
-			// The name is that of another channel by now.
-			doing = "post to channel " + seen(to.Address, maxLineName)
+		place, f = b.post(ctx, api, channel, thread.Message, content)
+		if f.outcome == channelGone && channel != to.Address {
+			// Another channel has the name by now.
+			doing = "post to channel " + visible.Short(to.Address, maxLineName)
 			place, f = b.post(ctx, api, to.Address, "", content)
 		}
 	}
@@ -85,15 +84,15 @@ func (b *Bot) post(ctx context.Context, api *slack.Client, channel, thread strin
 		f := b.try(ctx, channel, interval, func() (err error) {
 			place.Channel, place.Message, err = api.PostMessageContext(ctx, channel, content.options(thread)...)
 			if err == nil && place.Message == "" {
-				// The library takes any JSON without an error in it for a success.
-				err = errNoAnswer
+				// The library takes any JSON without an error for a success.
+				err = errNotSlack
 			}
 			return err
 		})
 		switch {
-		case f.outcome == homeless && thread != "":
+		case f.outcome == threadGone && thread != "":
 			thread = ""
-		case f.outcome == tooRich && content.blocks != nil:
+		case f.outcome == blocksRejected && content.blocks != nil:
 			content = content.plain()
 		default:
 			if f.outcome == sent && place.Channel != channel {
@@ -104,8 +103,7 @@ func (b *Bot) post(ctx context.Context, api *slack.Client, channel, thread strin
 	}
 }
 
-// update brings a message up to date. Slack limits updates of all channels
-// together.
+// update updates a message. Slack limits updates across all channels.
 func (b *Bot) update(ctx context.Context, api *slack.Client, content body) failure {
 	return b.try(ctx, "chat.update", 0, func() error {
 		options := slack.MsgOptionCompose(slack.MsgOptionText(content.text, false), slack.MsgOptionBlocks(content.blocks...))
@@ -116,7 +114,7 @@ func (b *Bot) update(ctx context.Context, api *slack.Client, content body) failu
 
 // options are the arguments of a post.
 func (b body) options(thread string) []slack.MsgOption {
-	// The text is escaped already, and escaping it here would not escape blocks.
+	// The text is already escaped; escaping it here would not escape the blocks.
 	options := []slack.MsgOption{
 		slack.MsgOptionText(b.text, false), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
 	}
@@ -132,10 +130,10 @@ func (b body) options(thread string) []slack.MsgOption {
 	return options
 }
 
-// plain is the message without the blocks that Slack refused, for whatever limit
-// of its own it did.
+// plain returns the message without the blocks, which Slack rejected for some limit of
+// its own.
 func (b body) plain() body {
 	b.blocks = nil
-	b.text += ". Slack did not take all of it: `kubectl get findings` has the rest."
+	b.text += ". Slack rejected the full message: run `kubectl get findings` to see the rest."
 	return b
 }

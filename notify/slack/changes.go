@@ -1,105 +1,104 @@
 package slack
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/rules"
 )
 
-// changes tells what became of findings: beneath the message that told of them, or
-// in one of its own where there is none.
+// changes says how findings have changed: in a reply to the message that announced
+// them, or in a message of its own if there is none.
 func (p *planner) changes(items []notify.Item, at audit.MessageRef) {
 	if len(items) == 0 {
 		return
 	}
-	title := changeTitle(items)
-	begin := func() *page {
-		pg := &page{}
-		if !p.here(at) {
-			pg.add(header(title + p.on()))
-			if p.FallbackReason != "" {
-				pg.add(p.instead())
-			}
+	title := changesTitle(items)
+	begin := func() *layout {
+		l := &layout{}
+		if !p.canReply(at) {
+			l.add(header(title + p.onCluster()))
+			p.explainFallback(l)
 		}
-		return pg
+		return l
 	}
-	pg := begin()
+	l := begin()
 	flush := func() {
-		p.footer(pg)
-		p.add(pg, p.thread(at), body{text: p.fallback(title, items)})
-		pg = begin()
+		p.footer(l)
+		p.add(l, p.replyTo(at), body{text: p.summary(title, items)})
+		l = begin()
 	}
 	for _, i := range items {
-		if !p.change(pg, i) {
+		if !p.change(l, i) {
 			flush()
-			p.change(pg, i) // every one fits an empty page
+			p.change(l, i) // any change fits an empty message
 		}
-		pg.cover(i, "")
+		l.cover(i, "")
 	}
 	flush()
 }
 
-// change adds what became of one finding to a page, if it fits.
-func (p *planner) change(pg *page, i notify.Item) bool {
+// change adds how one finding has changed, if it fits.
+func (p *planner) change(l *layout, i notify.Item) bool {
 	rec := &i.Record
 	switch i.Event {
 	case audit.EventResolved:
-		l, heading := marked(emojiMended, subject(rec)), "Resolved"
+		text, heading := marked(emojiResolved, subject(rec)), "Resolved"
 		if rec.Reason != audit.ReasonResolved {
-			l, heading = append(marked(emojiClosed, subject(rec)), words(" "+closing(rec.Reason))), "Closed, not mended"
+			text, heading = append(marked(emojiClosed, subject(rec)), words(": "+closeReason(rec.Reason))), "Closed, not fixed"
 		}
-		if age := lasted(rec); age != "" {
-			l = append(l, words(", was open for "+age))
+		if age := openFor(rec); age != "" {
+			text = append(text, words(", was open for "+age))
 		}
 		if i.Last == "" {
-			l = append(l, words(", before you could be told of it"))
+			text = append(text, words(", before you could be notified"))
 		}
-		return pg.addLine(heading, l)
+		return l.addLine(heading, text)
 	case audit.EventReleased:
-		l := marked(emojiGiven, subject(rec))
+		text := marked(emojiReleased, subject(rec))
 		if len(rec.Owners) > 0 {
-			l = append(l, words(" is now with "), prose(strings.Join(rec.Owners, ", "), maxLine))
+			text = append(text, words(" is now owned by "), prose(strings.Join(rec.Owners, ", "), maxLine))
 		}
-		return pg.addLine("Still there, and not yours any more", l)
+		return l.addLine("Still open, but no longer yours", text)
 	default:
-		return pg.add(paragraphs(line{strong("Changed")}), details(i, &p.Digest))
+		return l.add(paragraphs(line{bold("Changed")}), details(i, &p.Digest))
 	}
 }
 
-// closing says why a finding was closed that nobody mended.
-func closing(r audit.Reason) string {
+func closeReason(r audit.Reason) string {
 	switch r {
 	case audit.ReasonRuleRetired:
-		return "is not asked for any more"
+		return "the rule is no longer in use"
 	case audit.ReasonExcepted:
-		return "is hidden by an exception"
+		return "covered by an exception"
 	}
-	return "is closed"
+	return "closed"
 }
 
-// changeTitle counts what became of findings: "2 findings resolved", or "3
-// findings: 1 changed, 2 resolved".
-func changeTitle(items []notify.Item) string {
+// changesTitle counts how findings have changed: "2 findings resolved", or "3 findings:
+// 1 changed, 2 resolved".
+func changesTitle(items []notify.Item) string {
 	n := map[string]int{}
 	for _, i := range items {
-		n[became(i)]++
+		n[changeWord(i)]++
 	}
 	var parts []string
 	for _, word := range []string{"changed", "resolved", "closed", "no longer yours"} {
 		switch n[word] {
 		case 0:
 		case len(items):
-			return count(len(items), "finding") + " " + word
+			return rules.Count(len(items), "finding") + " " + word
 		default:
 			parts = append(parts, strconv.Itoa(n[word])+" "+word)
 		}
 	}
-	return count(len(items), "finding") + ": " + strings.Join(parts, ", ")
+	return rules.Count(len(items), "finding") + ": " + strings.Join(parts, ", ")
 }
 
-func became(i notify.Item) string {
+func changeWord(i notify.Item) string {
 	switch {
 	case i.Event == audit.EventResolved && i.Record.Reason == audit.ReasonResolved:
 		return "resolved"
@@ -109,4 +108,56 @@ func became(i notify.Item) string {
 		return "no longer yours"
 	}
 	return "changed"
+}
+
+// update updates the message that announced findings: it strikes through those that
+// need no more action. The message is optional.
+func (p *planner) update(at audit.MessageRef) {
+	all := slices.Clone(p.Earlier[at])
+	if len(all) == 0 {
+		return
+	}
+	var open []notify.Item
+	storm := true
+	for n := range all {
+		i := &all[n]
+		i.Owners = notifiedBy(at, &i.Record)
+		if !done(*i) {
+			open = append(open, *i)
+		}
+		storm = storm && i.Record.Storm
+	}
+	title := rules.Count(len(all), "finding")
+	status := "Nothing here needs your action anymore."
+	if len(open) > 0 {
+		status = "Still open: " + bySeverity(open)
+	}
+	l := &layout{}
+	l.add(header(title + p.onCluster()))
+	l.add(markup(status))
+	most := maxLines
+	if storm {
+		p.byRule(l, all)
+		most = maxStormLines
+	}
+	if len(all) > most {
+		// The space is for open findings.
+		all = append(open, slices.DeleteFunc(all, func(i notify.Item) bool { return !done(i) })...)
+	}
+	shown := fill(first(all, most), func(i notify.Item) bool { return l.addLine("", current(i)) })
+	p.addMore(l, len(all)-shown, p.listCommand())
+	m := topLevel()
+	m.Optional = true
+	p.add(l, m, body{update: at, text: p.summary(title, all)})
+}
+
+// notifiedBy returns the owners whom a message notified of a finding.
+func notifiedBy(at audit.MessageRef, r *audit.Record) []string {
+	var out []string
+	for _, n := range r.Notifications {
+		if n.Message == at {
+			out = append(out, n.Owner)
+		}
+	}
+	return out
 }

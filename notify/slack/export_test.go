@@ -7,15 +7,14 @@ import (
 	"github.com/eventuallytrue/audit/notify"
 )
 
-// Parts are what a message is made of.
+// Parts returns the parts of a message.
 func Parts(m notify.Message) (update audit.MessageRef, broadcast bool, text string, blocks []slack.Block) {
 	b := m.Body.(body)
 	return b.update, b.broadcast, b.text, b.blocks
 }
 
-// What is tested, or shown, by itself.
+// Functions that have tests of their own.
 var (
 	CodeSpan = codeSpan
-	Seen     = seen
 	Symbol   = symbol
 )

@@ -7,140 +7,176 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
 
+	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/notify/visible"
 )
 
-// outcome is what an answer of Slack means for the message.
+// outcome is what a response means for the message.
 type outcome uint8
 
 const (
-	sent     outcome = iota
-	limited          // later, as long as Slack says
-	passing          // may pass: soon, or with the next sweep
-	homeless         // there is no such message to reply to
-	gone             // there is no such channel, or none to post into
-	tooRich          // the blocks are refused, and the text may do
-	ended            // the time for it is over
-	refused          // for good
+	sent           outcome = iota
+	rateLimited            // try again after the time that Slack gives
+	transient              // try again soon, or in the next sweep
+	threadGone             // the message to reply to does not exist
+	channelGone            // the channel does not exist, or cannot be posted to
+	blocksRejected         // the text alone may be accepted
+	ended                  // the context ended
+	refused                // permanently
 )
 
-// failure is an answer that is none, as it may be shown.
+// failure is what became of a call, in words that are safe to show.
 type failure struct {
 	outcome outcome
-	after   time.Duration // of limited
+	after   time.Duration // of rateLimited
 	text    string
 	cause   error // of ended: that of the context
 }
 
-// The words of Slack that mean something else than a refusal for good.
+// Slack's error codes that are not a permanent refusal.
 var (
-	passingWords  = []string{"fatal_error", "internal_error", "request_timeout", "service_unavailable", "team_added_to_org", "message_limit_exceeded"}
-	limitedWords  = []string{"ratelimited", "rate_limited"}
-	homelessWords = []string{
+	transientCodes   = []string{"fatal_error", "internal_error", "request_timeout", "service_unavailable", "team_added_to_org", "message_limit_exceeded"}
+	rateLimitedCodes = []string{"ratelimited", "rate_limited"}
+	threadGoneCodes  = []string{
 		"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message",
 		"restricted_action_thread_locked", "restricted_action_non_threadable_channel",
 	}
-	goneWords    = []string{"channel_not_found", "not_in_channel", "is_archived"}
-	tooRichWords = []string{"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}
+	channelGoneCodes    = []string{"channel_not_found", "not_in_channel", "is_archived"}
+	blocksRejectedCodes = []string{"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}
 )
 
-// hints say to whoever runs the tool what a refusal wants of them.
-func hint(word string) string {
-	switch word {
+// hint says what to do about an error code.
+func hint(code string) string {
+	switch code {
 	case "not_in_channel":
 		return ": invite the app to the channel"
 	case "channel_not_found":
-		return ": the ID is wrong, or the channel is private and the app was not invited"
+		return ": check the ID, and invite the app if the channel is private"
 	case "is_archived", "channel_is_archived":
-		return ": the channel is archived"
+		return ": unarchive the channel, or configure another one"
 	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive":
-		return ": the token is not accepted"
+		return ": check the bot token"
 	case "missing_scope":
-		return ": the app needs the scope chat:write"
+		return ": add the scope chat:write to the app"
 	case "no_service":
-		return ": the webhook was removed"
+		return ": the webhook was removed, create another one"
 	}
 	return ""
 }
 
-// errNoAnswer is of a success that is none.
-var errNoAnswer = errors.New("the answer is none of Slack's")
+// errNotSlack is the error of a success without what Slack returns.
+var errNotSlack = errors.New("the response did not come from Slack")
 
-// patience is how long a 429 means that does not say it.
-const patience = 30 * time.Second
+// defaultWait is how long to wait after a 429 that does not say it.
+const defaultWait = 30 * time.Second
 
-// judge says what became of a call. Texts of others are made visible and clipped;
-// what Slack answers is a word of its API or not shown.
-func judge(ctx context.Context, err error) failure {
+// webhookError is a webhook's response that is not a success.
+type webhookError struct {
+	status int
+	code   string
+}
+
+func (e *webhookError) Error() string { return http.StatusText(e.status) }
+
+// classify says what became of a call. Untrusted text is made visible; Slack's response
+// is shown only if it is an error code.
+func classify(ctx context.Context, err error) failure {
 	var rate *slack.RateLimitedError
 	var status slack.StatusCodeError
-	var said slack.SlackErrorResponse
+	var api slack.SlackErrorResponse
 	var hook *webhookError
 	switch {
 	case err == nil:
 		return failure{}
 	case errors.As(err, &rate):
-		return failure{outcome: limited, after: max(rate.RetryAfter, interval), text: "too many messages"}
+		return failure{outcome: rateLimited, after: max(rate.RetryAfter, interval), text: "too many messages"}
 	case errors.As(err, &status):
 		return ofStatus(status.Code, "")
 	case errors.As(err, &hook):
-		return ofStatus(hook.status, hook.word)
-	case errors.As(err, &said):
-		return ofWord(said.Err)
+		return ofStatus(hook.status, hook.code)
+	case errors.As(err, &api):
+		return ofCode(api.Err)
 	case ctx.Err() != nil:
-		return failure{outcome: ended, text: "no answer until the time was over", cause: ctx.Err()}
+		return failure{outcome: ended, text: "no response in time", cause: ctx.Err()}
 	}
 	var where *url.Error
 	if errors.As(err, &where) {
-		err = where.Err // the rest is the method and the URL
+		err = where.Err // without the method and the URL
 	}
-	return failure{outcome: passing, text: visible.Text(err.Error())}
+	return failure{outcome: transient, text: visible.Text(err.Error())}
 }
 
-// ofWord judges a word that Slack gives for a failure.
-func ofWord(word string) failure {
-	f := failure{outcome: refused, text: plainWord(word) + hint(word)}
+// ofCode classifies one of Slack's error codes.
+func ofCode(code string) failure {
+	f := failure{outcome: refused, text: code + hint(code)}
+	if !errorCode.MatchString(code) {
+		f.text = "unknown error"
+	}
 	switch {
-	case slices.Contains(limitedWords, word):
-		f.outcome, f.after = limited, patience
-	case slices.Contains(passingWords, word):
-		f.outcome = passing
-	case slices.Contains(homelessWords, word):
-		f.outcome = homeless
-	case slices.Contains(goneWords, word):
-		f.outcome = gone
-	case slices.Contains(tooRichWords, word):
-		f.outcome = tooRich
+	case slices.Contains(rateLimitedCodes, code):
+		f.outcome, f.after = rateLimited, defaultWait
+	case slices.Contains(transientCodes, code):
+		f.outcome = transient
+	case slices.Contains(threadGoneCodes, code):
+		f.outcome = threadGone
+	case slices.Contains(channelGoneCodes, code):
+		f.outcome = channelGone
+	case slices.Contains(blocksRejectedCodes, code):
+		f.outcome = blocksRejected
 	}
 	return f
 }
 
-// ofStatus judges an HTTP status that is no success, with the word that came with
-// it, if any.
-func ofStatus(code int, word string) failure {
-	text := http.StatusText(code)
+// ofStatus classifies an HTTP status that is not a success, with Slack's error code if
+// the response has one.
+func ofStatus(status int, code string) failure {
+	text := http.StatusText(status)
 	switch {
-	case code == http.StatusTooManyRequests:
-		return failure{outcome: limited, after: patience, text: text}
-	case code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooEarly:
-		return failure{outcome: passing, text: text}
-	case apiWord.MatchString(word):
-		return ofWord(word)
-	case code >= 300 && code < 400:
-		return failure{outcome: refused, text: "it answers with a redirect, which is not followed"}
+	case status == http.StatusTooManyRequests:
+		return failure{outcome: rateLimited, after: defaultWait, text: text}
+	case status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooEarly:
+		return failure{outcome: transient, text: text}
+	case errorCode.MatchString(code):
+		return ofCode(code)
+	case status >= 300 && status < 400:
+		return failure{outcome: refused, text: "it responded with a redirect, which is not followed"}
 	}
 	return failure{outcome: refused, text: text}
 }
 
-var apiWord = regexp.MustCompile(`^[a-z0-9_]{1,60}$`)
+var errorCode = regexp.MustCompile(`^[a-z0-9_]{1,60}$`)
 
-func plainWord(s string) string {
-	if apiWord.MatchString(s) {
-		return s
-	}
-	return "a word that is none of its API"
+// sendError is an error of Send. Its text is safe to show, and it keeps only the part of
+// the cause that callers use.
+type sendError struct {
+	text  string
+	cause error // ErrRefused, that of a context, or nil
 }
+
+func (e *sendError) Error() string { return e.text }
+func (e *sendError) Unwrap() error { return e.cause }
+
+// newError returns an error that shows neither the secret, nor the path of a secret URL,
+// nor the password of a proxy.
+func newError(doing string, f failure, secret notify.Secret) error {
+	text := secret.Redact(f.text)
+	if _, path, ok := strings.Cut(secret.Reveal(), "//"); ok {
+		if _, path, ok = strings.Cut(path, "/"); ok && path != "" {
+			text = strings.ReplaceAll(text, path, secret.String())
+		}
+	}
+	text = userinfo.ReplaceAllString(text, "//"+secret.String()+"@")
+	switch f.outcome {
+	case threadGone, channelGone, blocksRejected, refused:
+		f.cause = notify.ErrRefused
+	}
+	// Cut last: half a secret would not be recognized.
+	return &sendError{text: doing + ": " + visible.Short(text, maxProse), cause: f.cause}
+}
+
+var userinfo = regexp.MustCompile(`//[^/@\s]*@`)

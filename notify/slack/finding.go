@@ -13,37 +13,32 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// subject names what a finding is on: Host `shop.example.com`.
+// subject is the subject of a finding: Host `shop.example.com`.
 func subject(r *audit.Record) line {
 	return line{prose(r.Subject.Kind+" ", maxLineName), name(r.Subject.String(), maxLineName)}
 }
 
-// marked is a line behind an emoji.
+// marked is a line that starts with an emoji.
 func marked(by string, l line) line { return append(line{emoji(by), words(" ")}, l...) }
 
-// summary is a finding in a list.
-func summary(i notify.Item) line { return marked(severityEmoji(i.Record.Severity), said(i)) }
+// listed is a finding in a list.
+func listed(i notify.Item) line { return marked(severityEmoji(i.Record.Severity), summary(i)) }
 
-// said is what there is to say of a finding in a list.
-func said(i notify.Item) line {
+// summary is a finding in a list, without an emoji.
+func summary(i notify.Item) line {
 	l := subject(&i.Record)
 	if i.Record.Reopened > 0 {
-		l = append(l, strong(" is back"))
+		l = append(l, bold(" reopened"))
 	}
 	l = append(l, words(": "), prose(i.Record.Message, maxLine))
-	return append(l, whose(i)...)
-}
-
-// whose names the others who own a finding.
-func whose(i notify.Item) line {
-	if others := others(i); len(others) > 0 {
-		return line{words(" Also of "), prose(strings.Join(others, ", "), maxLine), words(".")}
+	if others := otherOwners(i); len(others) > 0 {
+		l = append(l, words(" Also owned by "), prose(strings.Join(others, ", "), maxLine), words("."))
 	}
-	return nil
+	return l
 }
 
-// others are the owners of a finding who are not told by the item, sorted.
-func others(i notify.Item) []string {
+// otherOwners returns the owners of a finding whom the item does not notify, sorted.
+func otherOwners(i notify.Item) []string {
 	var out []string
 	for _, owner := range i.Record.Owners {
 		if !slices.Contains(i.Owners, owner) {
@@ -53,38 +48,41 @@ func others(i notify.Item) []string {
 	return out
 }
 
-// state is a finding in a list that is brought up to date.
-func state(i notify.Item) line {
+// current is a finding in a list as it is now, struck through if it is done.
+func current(i notify.Item) line {
 	switch {
 	case i.Record.State == audit.StateResolved && i.Record.Reason == audit.ReasonResolved:
-		return marked(emojiMended, said(i).struck())
+		return marked(emojiResolved, summary(i).struck())
 	case i.Record.State == audit.StateResolved:
-		return marked(emojiClosed, said(i).struck())
-	case over(i):
-		return marked(emojiGiven, said(i).struck())
+		return marked(emojiClosed, summary(i).struck())
+	case done(i):
+		return marked(emojiReleased, summary(i).struck())
 	}
-	return summary(i)
+	return listed(i)
 }
 
-// released reports whether a finding is none of theirs any more.
+// done reports whether the notified owners need not act on a finding anymore.
+func done(i notify.Item) bool { return i.Record.State == audit.StateResolved || released(i) }
+
+// released reports whether the notified owners no longer own a finding.
 func released(i notify.Item) bool {
 	return len(i.Owners) > 0 && !slices.ContainsFunc(i.Owners, func(owner string) bool {
 		return slices.Contains(i.Record.Owners, owner)
 	})
 }
 
-// details is all that there is to know of a finding.
+// details is a finding with everything that its owners need to act.
 func details(i notify.Item, d *notify.Digest) slack.Block {
 	rec := &i.Record
 	first := marked(severityEmoji(rec.Severity), subject(rec))
 	lines := []line{append(first, words("  "+rec.Severity.String()+"  "), prose(rec.Rule, maxLineName))}
-	for _, p := range []struct{ label, text string }{{"What ", rec.Message}, {"Why ", rec.Cause}, {"Do ", rec.Remedy}} {
+	for _, p := range []struct{ label, text string }{{"What ", rec.Message}, {"Why ", rec.Cause}, {"Fix ", rec.Remedy}} {
 		if p.text != "" {
-			lines = append(lines, line{strong(p.label), prose(p.text, maxProse)})
+			lines = append(lines, line{bold(p.label), prose(p.text, maxProse)})
 		}
 	}
-	if len(others(i)) > 0 {
-		lines = append(lines, line{strong("Who "), prose(strings.Join(rec.Owners, ", "), maxLine)})
+	if len(otherOwners(i)) > 0 {
+		lines = append(lines, line{bold("Owners "), prose(strings.Join(rec.Owners, ", "), maxLine)})
 	}
 	block := paragraphs(lines...)
 	if len(rec.Objects) > 0 {
@@ -98,15 +96,15 @@ func details(i notify.Item, d *notify.Digest) slack.Block {
 		}
 		block.Elements = append(block.Elements, list)
 	}
-	block.Elements = append(block.Elements, line{name("kubectl describe finding -n "+d.Home+" "+rec.ID, maxName)}.section())
+	block.Elements = append(block.Elements, line{name("kubectl describe finding -n "+d.Namespace+" "+rec.ID, maxName)}.section())
 	return block
 }
 
-// object is an object that a finding rests on.
+// object is an object that a finding is based on.
 func object(o rules.Object, now time.Time) line {
 	l := line{name(o.Ref.String(), maxName)}
 	if o.Owner != "" {
-		l = append(l, words(" of "), prose(o.Owner, maxLine))
+		l = append(l, words(" owned by "), prose(o.Owner, maxLine))
 	}
 	if !o.Created.IsZero() {
 		l = append(l, words(", created "+o.Created.UTC().Format(time.DateTime)+"Z"))

@@ -1,180 +1,139 @@
 package slack
 
 import (
-	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/slack-go/slack"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/rules"
 )
 
-// opening tells of findings that were opened: a line for each, and the details of
-// each in the thread. Without threads the details stand in the message.
+// opening announces findings that were opened: a line for each, and the details of each
+// in the thread. Without threads, the message has the details.
 func (p *planner) opening(items []notify.Item) {
 	if len(items) == 0 {
 		return
 	}
-	pg := p.begin(newTitle(items), bySeverity(items))
+	l := p.begin(openingTitle(items), bySeverity(items), true)
 	for _, i := range items {
 		if p.threads {
-			pg.cover(i, audit.EventDetails)
+			l.cover(i, audit.EventDetails)
 		} else {
-			pg.cover(i, "")
+			l.cover(i, "")
 		}
 	}
 	if p.threads {
-		shown := fill(head(items, maxLines), func(i notify.Item) bool { return pg.addLine("", summary(i)) })
-		p.more(pg, len(items)-shown, inThread)
+		shown := fill(first(items, maxLines), func(i notify.Item) bool { return l.addLine("", listed(i)) })
+		p.addMore(l, len(items)-shown, seeThread)
 	} else {
-		shown := fill(items, func(i notify.Item) bool { return pg.add(details(i, &p.Digest)) })
-		p.more(pg, len(items)-shown, inCluster)
+		shown := fill(items, func(i notify.Item) bool { return l.add(details(i, &p.Digest)) })
+		p.addMore(l, len(items)-shown, p.listCommand())
 	}
-	p.footer(pg)
-	m := own()
-	m.Opens = p.threads
-	parent := p.add(pg, m, body{text: p.fallback(newTitle(items), items)})
+	p.footer(l)
+	m := topLevel()
+	m.StartsThread = p.threads
+	parent := p.add(l, m, body{text: p.summary(openingTitle(items), items)})
 	if p.threads {
-		p.details(items, notify.Message{Beneath: parent})
+		p.details(items, notify.Message{Parent: parent})
 	}
 }
 
-// fill adds items until one does not fit any more, and returns how many did.
-func fill(items []notify.Item, add func(notify.Item) bool) int {
-	for n, i := range items {
-		if !add(i) {
-			return n
-		}
-	}
-	return len(items)
-}
-
-// details tells all of some findings, in as many messages as it takes.
+// details shows all details of findings, in as many messages as it takes.
 func (p *planner) details(items []notify.Item, m notify.Message) {
-	pg := &page{}
+	l := &layout{}
 	flush := func() {
-		if len(pg.covers) > 0 {
-			p.add(pg, m, body{text: "Details of " + count(len(pg.covers), "finding")})
+		if len(l.covers) > 0 {
+			p.add(l, m, body{text: "Details of " + rules.Count(len(l.covers), "finding")})
 		}
-		pg = &page{}
+		l = &layout{}
 	}
 	for _, i := range items {
 		i.Event = audit.EventDetails
 		block := details(i, &p.Digest)
-		fits := len(pg.blocks) == 0 && pg.add(block) || pg.add(slack.NewDividerBlock(), block)
+		fits := len(l.blocks) == 0 && l.add(block) || l.add(slack.NewDividerBlock(), block)
 		if !fits {
 			flush()
-			pg.add(block)
+			l.add(block)
 		}
-		pg.cover(i, "")
+		l.cover(i, "")
 	}
 	flush()
 }
 
-// leftDetails tells what an earlier sweep did not come to.
-func (p *planner) leftDetails(items []notify.Item) {
-	var at []audit.MessageRef
-	by := map[audit.MessageRef][]notify.Item{}
+// remainingDetails shows the details that an earlier sweep could not send.
+func (p *planner) remainingDetails(items []notify.Item) {
+	var order []audit.MessageRef
+	byMessage := map[audit.MessageRef][]notify.Item{}
 	for _, i := range items {
-		place := i.Message
-		if !p.here(place) {
-			place = audit.MessageRef{}
+		at := i.Message
+		if !p.canReply(at) {
+			at = audit.MessageRef{}
 		}
-		if by[place] == nil {
-			at = append(at, place)
+		if byMessage[at] == nil {
+			order = append(order, at)
 		}
-		by[place] = append(by[place], i)
+		byMessage[at] = append(byMessage[at], i)
 	}
-	for _, place := range at {
-		p.details(by[place], p.thread(place))
-	}
-}
-
-// begin begins a message that stands in the channel.
-func (p *planner) begin(title, counts string) *page {
-	pg := &page{}
-	pg.add(header(title + p.on()))
-	if p.To.Mention != "" {
-		counts = p.To.Mention + " " + counts
-	}
-	pg.add(markup(counts))
-	if p.FallbackReason != "" {
-		pg.add(p.instead())
-	}
-	return pg
-}
-
-// instead says why those are told who are not the owners.
-func (p *planner) instead() slack.Block {
-	return paragraphs(line{words("You are told in place of "), prose(p.FallbackReason, maxProse)})
-}
-
-// head returns the first items.
-func head(items []notify.Item, most int) []notify.Item { return items[:min(len(items), most)] }
-
-// Where to find what a message has no room for.
-const (
-	inThread  = "see the thread"
-	inCluster = "see kubectl get findings"
-)
-
-// more says how many findings a list has no room for, and where they are.
-func (p *planner) more(pg *page, n int, where string) {
-	if n <= 0 {
-		return
-	}
-	pg.end(small(fmt.Sprintf("… and %d more: %s.", n, where)))
-}
-
-// footer says how many findings are open, to those whose they are.
-func (p *planner) footer(pg *page) {
-	switch {
-	case p.FallbackReason != "":
-	case p.Open == 0:
-		pg.end(small("Nothing is open for " + p.To.Owner + "."))
-	default:
-		pg.end(small(count(p.Open, "finding") + " open for " + p.To.Owner + "."))
+	for _, at := range order {
+		p.details(byMessage[at], p.replyTo(at))
 	}
 }
 
-// newTitle counts what is new and what came back.
-func newTitle(items []notify.Item) string {
-	back := 0
+// openingTitle counts new and reopened findings.
+func openingTitle(items []notify.Item) string {
+	reopened := 0
 	for _, i := range items {
 		if i.Event == audit.EventReopened {
-			back++
+			reopened++
 		}
 	}
-	switch fresh := len(items) - back; {
-	case back == 0:
-		return count(fresh, "new finding")
+	switch fresh := len(items) - reopened; {
+	case reopened == 0:
+		return rules.Count(fresh, "new finding")
 	case fresh == 0:
-		return count(back, "finding") + " came back"
+		return rules.Count(reopened, "finding") + " reopened"
 	default:
-		return count(fresh, "new finding") + " and " + strconv.Itoa(back) + " that came back"
+		return rules.Count(fresh, "new finding") + " and " + strconv.Itoa(reopened) + " reopened"
 	}
 }
 
-// on names the cluster, if it has a name.
-func (p *planner) on() string {
-	if p.Cluster == "" {
-		return ""
+// maxStormLines is how many findings of a storm are listed.
+const maxStormLines = 10
+
+// storm announces more findings than anyone can read one by one: how many there are by
+// rule, and the most severe ones.
+func (p *planner) storm(items []notify.Item) {
+	if len(items) == 0 {
+		return
 	}
-	return " on " + p.Cluster
+	title := openingTitle(items) + " at once"
+	l := p.begin(title, bySeverity(items), true)
+	for _, i := range items {
+		l.cover(i, "")
+	}
+	l.add(paragraphs(line{words("This many findings at once usually have one cause: look for a single change that explains them.")}))
+	p.byRule(l, items)
+	shown := fill(first(items, maxStormLines), func(i notify.Item) bool { return l.addLine("Most severe", listed(i)) })
+	p.addMore(l, len(items)-shown, p.listCommand())
+	p.footer(l)
+	m := topLevel()
+	m.StartsThread = p.threads
+	p.add(l, m, body{text: p.summary(title, items)})
 }
 
-// fallback is what a notification shows: the title and the first finding.
-func (p *planner) fallback(title string, items []notify.Item) string {
-	s := title
-	if p.Cluster != "" {
-		s += " on " + codeSpan(p.Cluster, maxLineName)
+// byRule counts findings by rule, sorted by name.
+func (p *planner) byRule(l *layout, items []notify.Item) {
+	n := map[string]int{}
+	for _, i := range items {
+		n[i.Record.Rule]++
 	}
-	if len(items) > 0 {
-		s += ": " + codeSpan(items[0].Record.Subject.String(), maxLineName)
+	for _, rule := range slices.Sorted(maps.Keys(n)) {
+		if !l.addLine("By rule", line{name(rule, maxLineName), words(": " + strconv.Itoa(n[rule]))}) {
+			return
+		}
 	}
-	if len(items) > 1 {
-		s += " and others"
-	}
-	return s
 }

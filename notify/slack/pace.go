@@ -3,64 +3,132 @@ package slack
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
+
+	"github.com/eventuallytrue/audit/notify"
 )
 
-// Slack takes a message a second and channel. A second is counted from the answer
-// to the last message and not from when it was sent, so that no jitter on the way
-// brings two of them closer together than that.
+// Options are the options of a sender.
+type Options struct {
+	Clock Clock // zero: the system clock
+	// Transport carries requests; nil: the default one, with the proxy from the
+	// environment.
+	Transport http.RoundTripper
+}
+
+// The bounds of one message.
+const (
+	timeout  = 30 * time.Second // of one call
+	maxTries = 3                // while Slack or the network fails
+	maxWaits = 20               // while Slack limits the rate
+	backoff  = 2 * time.Second  // after the first failure, doubled after each
+)
+
+// caller calls Slack within its rate limits, and retries transient failures. If the
+// connection breaks before the response, the message is sent again: a duplicate is better
+// than a lost message.
+type caller struct {
+	http *http.Client
+	pace *pace
+}
+
+func newCaller(o Options) caller {
+	if o.Clock.Now == nil {
+		o.Clock = SystemClock()
+	}
+	return caller{
+		pace: &pace{clock: o.Clock},
+		http: &http.Client{
+			Transport: o.Transport, Timeout: timeout,
+			// Following a redirect would turn the POST into a GET of something else, whose
+			// success would be taken for that of the message.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// try makes a call in a lane until it has a final result. After that, the lane rests for
+// the given time.
+func (c caller) try(ctx context.Context, lane string, rest time.Duration, call func() error) failure {
+	tries, waits := 0, 0
+	for {
+		leave, err := c.pace.enter(ctx, lane)
+		if err != nil {
+			return failure{outcome: ended, text: err.Error(), cause: err}
+		}
+		f := classify(ctx, call())
+		switch f.outcome {
+		case rateLimited:
+			leave(f.after)
+			if waits++; waits == maxWaits {
+				return f
+			}
+		case transient:
+			leave(backoff << tries)
+			if tries++; tries == maxTries {
+				return f
+			}
+		default:
+			leave(rest)
+			return f
+		}
+	}
+}
+
+// bodyOf returns what a plan of this package put into a message.
+func bodyOf(m notify.Message) (body, failure) {
+	b, ok := m.Body.(body)
+	if !ok {
+		return body{}, failure{outcome: refused, text: "the message was planned by another sender"}
+	}
+	return b, failure{}
+}
+
+// interval is Slack's rate limit: one message a second per channel. It is counted from
+// the response to the last message, so that network jitter does not bring two messages
+// closer together.
 const interval = time.Second
 
-// Clock is the time that a sender waits by.
+// Clock is a sender's source of time.
 type Clock struct {
 	Now func() time.Time
-	// Sleep waits, or returns the error of the context where that ends first.
+	// Sleep waits, or returns an error if the context ends first.
 	Sleep func(context.Context, time.Duration) error
 }
 
-// SystemClock is the time of the machine.
-func SystemClock() Clock {
-	return Clock{Now: time.Now, Sleep: func(ctx context.Context, d time.Duration) error {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-t.C:
-			return nil
-		}
-	}}
-}
+// SystemClock is the clock of the machine.
+func SystemClock() Clock { return Clock{Now: time.Now, Sleep: notify.Sleep} }
 
-// pace keeps the pace of every channel: each has one call at a time, and none
-// before its time. One that has to wait holds up no other.
+// pace limits the rate of each channel: one call at a time, and none before the channel
+// is free. A channel that has to wait does not hold up others.
 type pace struct {
 	clock Clock
 	mu    sync.Mutex
 	lanes map[string]*lane
-	ids   map[string]string // of channels, by the names that they were reached by
+	ids   map[string]string // of channels, by name
 }
 
 type lane struct {
-	turn chan struct{} // holds one value while nobody has the turn
-	free time.Time     // whoever has the turn may call from then on; guarded by pace.mu
+	lock chan struct{} // holds one value while the lane is unlocked
+	free time.Time     // when the next call may start; guarded by pace.mu
 }
 
-// enter waits for the turn and the time of a channel. leave gives the turn back,
-// and the channel takes nothing for as long as it says.
+// enter locks a lane and waits until it is free. leave unlocks it, and the lane rests for
+// the time given.
 func (p *pace) enter(ctx context.Context, channel string) (leave func(time.Duration), err error) {
 	l := p.lane(channel)
 	select {
-	case <-l.turn:
+	case <-l.lock:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for the turn: %w", ctx.Err())
+		return nil, fmt.Errorf("wait for earlier messages: %w", ctx.Err())
 	}
 	leave = func(d time.Duration) {
 		p.mu.Lock()
 		p.rest(l, d)
 		p.mu.Unlock()
-		l.turn <- struct{}{}
+		l.lock <- struct{}{}
 	}
 	for {
 		p.mu.Lock()
@@ -70,10 +138,10 @@ func (p *pace) enter(ctx context.Context, channel string) (leave func(time.Durat
 		if wait <= 0 {
 			return leave, nil
 		}
-		// To wait for what comes after the end would only hold up whoever asked.
+		// Waiting beyond the deadline would only hold up the caller.
 		if end, ok := ctx.Deadline(); ok && end.Before(free) {
 			leave(0)
-			return nil, fmt.Errorf("slack takes nothing for %s, and the time ends before that: %w", wait.Round(time.Second), context.DeadlineExceeded)
+			return nil, fmt.Errorf("slack accepts nothing for %s, beyond the deadline: %w", wait.Round(time.Second), context.DeadlineExceeded)
 		}
 		if err := p.clock.Sleep(ctx, wait); err != nil {
 			leave(0)
@@ -82,15 +150,15 @@ func (p *pace) enter(ctx context.Context, channel string) (leave func(time.Durat
 	}
 }
 
-// rest makes a lane take nothing for a while, under the lock.
+// rest keeps a lane from being free for a while. The caller holds p.mu.
 func (p *pace) rest(l *lane, d time.Duration) {
 	if free := p.clock.Now().Add(d); free.After(l.free) {
 		l.free = free
 	}
 }
 
-// known notes that a name is that of a channel, which takes nothing for a while:
-// Slack counts by channel, whatever it was called.
+// known records the ID of a channel name, and lets the channel rest: Slack limits by
+// channel, not by name.
 func (p *pace) known(name, id string, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +166,7 @@ func (p *pace) known(name, id string, d time.Duration) {
 		p.ids = map[string]string{}
 	}
 	p.ids[name] = id
-	p.rest(p.locked(id), d)
+	p.rest(p.laneOf(id), d)
 }
 
 func (p *pace) lane(channel string) *lane {
@@ -107,15 +175,15 @@ func (p *pace) lane(channel string) *lane {
 	if id, ok := p.ids[channel]; ok {
 		channel = id
 	}
-	return p.locked(channel)
+	return p.laneOf(channel)
 }
 
-// locked is lane for whoever has the lock and the ID.
-func (p *pace) locked(channel string) *lane {
+// laneOf returns the lane of a channel ID. The caller holds p.mu.
+func (p *pace) laneOf(channel string) *lane {
 	l := p.lanes[channel]
 	if l == nil {
-		l = &lane{turn: make(chan struct{}, 1)}
-		l.turn <- struct{}{}
+		l = &lane{lock: make(chan struct{}, 1)}
+		l.lock <- struct{}{}
 		if p.lanes == nil {
 			p.lanes = map[string]*lane{}
 		}

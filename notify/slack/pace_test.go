@@ -11,8 +11,8 @@ import (
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
-// A channel gets a message a second, so that Slack never has to ask for patience,
-// and another channel does not wait for it.
+// A channel gets one message a second, so that Slack never limits the rate, and other
+// channels do not wait for it.
 func TestPace(t *testing.T) {
 	for name, make := range senders() {
 		clock := newTicker()
@@ -36,7 +36,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// One channel that has to wait holds up no other.
+// A channel that has to wait does not hold up others.
 func TestOneChannelWaits(t *testing.T) {
 	clock := newTicker()
 	slackd := workspace(t, clock)

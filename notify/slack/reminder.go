@@ -8,53 +8,42 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// reminder lists what is still open, beneath the message that told of the latest
-// of it. Where one is high it is shown in the channel too, and calls those whom
-// the config names.
+// reminder lists what is still open, in a reply to the latest message that announced any
+// of it. If one has severity high, the reply is shown in the channel too, with the
+// mention from the config.
 func (p *planner) reminder(items []notify.Item) {
 	if len(items) == 0 {
 		return
 	}
 	high := slices.ContainsFunc(items, func(i notify.Item) bool { return i.Record.Severity == rules.High })
-	title := count(len(items), "finding") + " still open"
-	pg := &page{}
-	pg.add(header(title + p.on()))
-	counts := bySeverity(items)
-	if high && p.To.Mention != "" {
-		counts = p.To.Mention + " " + counts
-	}
-	pg.add(markup(counts))
-	if p.FallbackReason != "" {
-		pg.add(p.instead())
-	}
+	title := rules.Count(len(items), "finding") + " still open"
+	l := p.begin(title, bySeverity(items), high)
 	for _, i := range items {
-		pg.cover(i, "")
+		l.cover(i, "")
 	}
-	shown := fill(head(items, maxLines), func(i notify.Item) bool {
-		l := summary(i)
+	shown := fill(first(items, maxLines), func(i notify.Item) bool {
+		text := listed(i)
 		if age := p.Now.Sub(i.Record.OpenedAt); !i.Record.OpenedAt.IsZero() && age > 0 {
-			l = append(l, words(" Open for "+rules.Age(age)+"."))
+			text = append(text, words(" Open for "+rules.Age(age)+"."))
 		}
-		return pg.addLine("", l)
+		return l.addLine("", text)
 	})
-	p.more(pg, len(items)-shown, inCluster)
-	p.footer(pg)
-	m := p.thread(p.latest(items))
-	p.add(pg, m, body{text: p.fallback(title, items), broadcast: high && m.Thread != (audit.MessageRef{})})
+	p.addMore(l, len(items)-shown, p.listCommand())
+	p.footer(l)
+	m := p.replyTo(p.latest(items))
+	p.add(l, m, body{text: p.summary(title, items), broadcast: high && m.Thread != (audit.MessageRef{})})
 }
 
-// latest returns the last of the messages that told of some findings, as Slack
-// counts messages up, or none.
+// latest returns the last of the messages that announced some findings, or zero.
 func (p *planner) latest(items []notify.Item) audit.MessageRef {
 	var last audit.MessageRef
 	for _, i := range items {
-		if p.here(i.Message) && newer(i.Message.Message, last.Message) {
+		if p.canReply(i.Message) && newer(i.Message.Message, last.Message) {
 			last = i.Message
 		}
 	}
 	return last
 }
 
-// newer compares the names of messages, which are times of one form: seconds, a
-// dot, and six digits.
+// newer compares the IDs of messages, which are timestamps: seconds, a dot and six digits.
 func newer(a, b string) bool { return len(a) > len(b) || len(a) == len(b) && a > b }

@@ -27,8 +27,7 @@ func TestCodeSpan(t *testing.T) {
 	}
 }
 
-// Whatever a text is, it stays within its span, hides nothing, and is no longer
-// than it may be.
+// Any text stays within its code span, hides nothing, and is not longer than the limit.
 func FuzzText(f *testing.F) {
 	for _, s := range attacks() {
 		f.Add(s, 20)
@@ -37,9 +36,9 @@ func FuzzText(f *testing.F) {
 		if most < 1 || most > 5000 {
 			return
 		}
-		seen := sender.Seen(s, most)
+		seen := visible.Short(s, most)
 		if n := utf8.RuneCountInString(seen); n > most {
-			t.Errorf("%q has %d characters of %d", seen, n, most)
+			t.Errorf("%q has %d characters, at most %d are allowed", seen, n, most)
 		}
 		for _, r := range seen {
 			if !visible.Rune(r) {
@@ -47,7 +46,7 @@ func FuzzText(f *testing.F) {
 			}
 		}
 		if whole := visible.Text(s); utf8.RuneCountInString(whole) <= most && seen != whole {
-			t.Errorf("%q was cut to %q and need not be", whole, seen)
+			t.Errorf("%q was cut to %q for no reason", whole, seen)
 		}
 		span := sender.CodeSpan(s, most)
 		inner := strings.TrimSuffix(strings.TrimPrefix(span, "`"), "`")
@@ -55,7 +54,7 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%q breaks out as %q", s, span)
 		}
 		if plain := strings.NewReplacer("&lt;", "", "&gt;", "", "&amp;", "").Replace(inner); strings.Contains(plain, "&") {
-			t.Errorf("%q holds half an escape: %q", s, span)
+			t.Errorf("%q has half an escape: %q", s, span)
 		}
 	})
 }

@@ -1,6 +1,6 @@
-// Package visible makes text of unknown origin safe to be shown: whatever a
-// reader could not see, or would be misled by, is written out as an escape. What
-// else a place needs, such as the escapes of a markup, is that place's own.
+// Package visible makes untrusted text safe to show: it escapes everything that a
+// reader could not see or would be misled by. Callers add the escapes that their own
+// format needs.
 package visible
 
 import (
@@ -10,17 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks is how many combining marks may pile up on one character. Languages
-// use up to three; more of them paint over the lines above and below.
+// maxMarks is how many combining marks one character may have. Languages use up to
+// three; more of them paint over the lines above and below.
 const maxMarks = 3
 
-// Text returns text of unknown origin with everything that a terminal would
-// obey, or that would be hidden or turned around, written out as the escape that
-// Go and JSON use. It is one line.
+// Text returns untrusted text on one line. Everything that a terminal would interpret,
+// or that would be hidden or reordered, is replaced by the escape that Go and JSON use.
 func Text(s string) string {
 	var b strings.Builder
-	// A mark at the very start or behind a blank would sit on whatever the page
-	// puts there, and one behind an escape would deface it: they are written out.
+	// A mark at the start or after a blank would combine with whatever is shown there,
+	// and a mark after an escape would deface it: these are escaped.
 	marks := maxMarks
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
@@ -46,10 +45,32 @@ func Text(s string) string {
 	return b.String()
 }
 
-// Rune reports whether a rune is seen as what it is. The blank is; every
-// other white space, control, format character (bidi, zero width, tags),
-// surrogate, private or unassigned code point is not, nor are the letters and
-// marks that Unicode wants to be ignored or that look like a blank.
+// Short returns untrusted text as Text does, cut to at most n characters. A text that is
+// cut ends with an ellipsis.
+func Short(s string, n int) string {
+	// Cut first as well: an escaped text is at least as long as before.
+	s = Text(first(s, n+1))
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return strings.TrimRight(first(s, n-1), " ") + "…"
+}
+
+// first returns the first n characters of a text. An invalid byte counts as one.
+func first(s string, n int) string {
+	for at := range s {
+		if n == 0 {
+			return s[:at]
+		}
+		n--
+	}
+	return s
+}
+
+// Rune reports whether a rune is visible as what it is. The blank is. All other white
+// space, controls, format characters (bidi, zero width, tags), surrogates, private and
+// unassigned code points are not, nor are letters and marks that Unicode has renderers
+// ignore or that look like a blank.
 func Rune(r rune) bool {
 	if r < 0x7f {
 		return r >= ' '
@@ -58,11 +79,10 @@ func Rune(r rune) bool {
 		r != '\u2800' // the empty Braille pattern
 }
 
-// Combining reports whether a rune sits on the one before it and takes no room
-// of its own.
+// Combining reports whether a rune is drawn over the one before it.
 func Combining(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me) }
 
-// Escape writes a rune out.
+// Escape returns the escape of a rune.
 func Escape(r rune) string {
 	switch {
 	case r == '\n':

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // fixture is a small cluster and what a rule must say of it.
@@ -72,7 +74,7 @@ func isHeaderWord(word string) bool {
 // ruleSet returns the rules that a config is read for: all of them and the one
 // under test, which may be none of them.
 func ruleSet(rule *rules.Rule) []*rules.Rule {
-	set := slices.DeleteFunc(rules.All(), func(r *rules.Rule) bool { return r.Name == rule.Name })
+	set := slices.DeleteFunc(catalog.All(), func(r *rules.Rule) bool { return r.Name == rule.Name })
 	return append(set, rule)
 }
 
@@ -109,4 +111,165 @@ func parseDocuments(text string) ([]document, error) {
 		return nil, errors.New("no manifests")
 	}
 	return out, nil
+}
+
+// header is what the comment lines of a fixture say.
+type header struct {
+	title      string
+	clean      bool
+	config     []string // lines of YAML
+	findings   []wantFinding
+	advisories []string
+	isolation  []string // rows as isolationLine prints them
+	exposed    []string // rows as exposedLines prints them
+}
+
+// wantFinding is a finding that a rule must make.
+type wantFinding struct {
+	line     string // subject, verdict and objects as findingLine prints them
+	severity string // empty: any
+	owners   string // sorted, as ownersLine prints them; empty: any
+	says     []string
+}
+
+// headerLine is a line of a header: a word and, behind a colon, what it says.
+var headerLine = regexp.MustCompile(`^# ([a-z]+)(?:: ?(.*))?$`)
+
+// parseHeader parses the lines of a header. It returns every mistake at once.
+func parseHeader(lines []string) (header, error) {
+	var h header
+	var errs []error
+	for i, line := range lines {
+		parts := headerLine.FindStringSubmatch(line)
+		if parts == nil {
+			errs = append(errs, fmt.Errorf("line %d: %q is no header line, which reads \"# word: text\"", i+1, line))
+			continue
+		}
+		if err := h.take(parts[1], parts[2]); err != nil {
+			errs = append(errs, fmt.Errorf("line %d: %s: %w", i+1, parts[1], err))
+		}
+	}
+	switch {
+	case h.title == "":
+		errs = append(errs, errors.New("no title"))
+	case h.clean && len(h.findings) > 0:
+		errs = append(errs, errors.New("it says both finding and clean"))
+	case !h.clean && len(h.findings) == 0:
+		errs = append(errs, errors.New("it says neither finding nor clean"))
+	}
+	return h, errors.Join(errs...)
+}
+
+// take takes in one line.
+func (h *header) take(word, text string) error {
+	if (text == "") != (word == "clean") && word != "config" {
+		return fmt.Errorf("it says %q", text)
+	}
+	switch word {
+	case "title":
+		if h.title != "" {
+			return errors.New("a second title")
+		}
+		h.title = text
+	case "clean":
+		h.clean = true
+	case "config":
+		h.config = append(h.config, text)
+	case "finding":
+		line, err := parseFinding(text)
+		h.findings = append(h.findings, wantFinding{line: line})
+		return err
+	case "severity", "owners", "says":
+		return h.qualify(word, text)
+	case "advisory":
+		h.advisories = append(h.advisories, text)
+	case "isolation":
+		row, err := parseIsolation(text)
+		h.isolation = append(h.isolation, isolationLine(row))
+		return err
+	case "exposed":
+		fields := strings.Fields(text)
+		h.exposed = append(h.exposed, strings.Join(fields, " "))
+		if len(fields) != 4 {
+			return fmt.Errorf("%q is not \"namespace Kind/name direction reason\"", text)
+		}
+	default:
+		return errors.New("unknown word")
+	}
+	return nil
+}
+
+// qualify adds to the last finding.
+func (h *header) qualify(word, text string) error {
+	if len(h.findings) == 0 {
+		return errors.New("there is no finding above it")
+	}
+	last := &h.findings[len(h.findings)-1]
+	switch {
+	case word == "says":
+		last.says = append(last.says, text)
+	case word == "severity" && last.severity == "":
+		last.severity = text
+	case word == "owners" && last.owners == "":
+		last.owners = ownersLine(splitList(text))
+	default:
+		return errors.New("a second one for the same finding")
+	}
+	return nil
+}
+
+// parseFinding parses "SUBJECT is VERDICT <- OBJECT, OBJECT" into the form of
+// findingLine.
+func parseFinding(text string) (string, error) {
+	what, objects, ok := strings.Cut(text, " <- ")
+	at := strings.LastIndex(what, " is ")
+	if !ok || at < 0 {
+		return text, fmt.Errorf("%q is not \"subject is verdict <- objects\"", text)
+	}
+	return findingLine(what[:at], what[at+len(" is "):], splitList(objects)), nil
+}
+
+// parseIsolation parses the row of a namespace.
+func parseIsolation(text string) (rules.Isolation, error) {
+	var row rules.Isolation
+	seen := map[string]bool{}
+	for _, field := range strings.Fields(text) {
+		key, value, _ := strings.Cut(field, "=")
+		switch key {
+		case "ns":
+			row.Namespace = value
+		case "ingress":
+			row.Ingress = rules.IsolationState(value)
+		case "egress":
+			row.Egress = rules.IsolationState(value)
+		case "open":
+			row.Open = value
+		case "scope":
+			row.Scope = value
+		case "exempt":
+			row.Exempt = value == "yes"
+		default:
+			return row, fmt.Errorf("unknown key %q", key)
+		}
+		if seen[key] || value == "" {
+			return row, fmt.Errorf("%s is empty or there twice", key)
+		}
+		seen[key] = true
+	}
+	for _, key := range []string{"ns", "ingress", "egress", "open"} {
+		if !seen[key] {
+			return row, fmt.Errorf("no %s", key)
+		}
+	}
+	return row, nil
+}
+
+// splitList splits a list at its commas and sorts it.
+func splitList(text string) []string {
+	list := strings.Split(text, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	slices.Sort(list)
+	return list
 }

@@ -1,6 +1,11 @@
 package snapshot
 
-import "net/netip"
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+)
 
 // Direction is the side of a pod that a policy governs.
 type Direction uint8
@@ -146,3 +151,102 @@ type PortRange struct {
 	Protocol    Protocol
 	First, Last int32
 }
+
+// place gives each policy that names a tier the tier's order. Where the tier
+// denies nothing at its end, its policies isolate nothing. Tiers have one name in
+// the group that serves them and in the one that stores them.
+func placeTiers(policies []Policy, tiers []Tier) {
+	known := map[string]*Tier{}
+	for i := range tiers {
+		known[tiers[i].Name] = &tiers[i]
+	}
+	for i := range policies {
+		p := &policies[i]
+		tier := known[p.TierName]
+		if p.TierName == "" || tier == nil {
+			continue
+		}
+		p.Tier = tier.Order
+		if tier.Passes {
+			p.Isolates = [2]bool{}
+		}
+	}
+}
+
+// Enforcement is the fact of an object that tells the network plugin to enforce
+// no policy, of whatever kind: every connection is let through. One that leaves
+// things as they are makes no fact.
+type Enforcement struct {
+	Meta
+	// Off is the setting that switches enforcement off, as the object spells
+	// it, such as "enable-policy: never".
+	Off string
+}
+
+// Unmodelled is the fact that there are policies of a kind that nothing here
+// understands, or may be.
+type Unsupported struct {
+	Kind Kind
+	// Namespace is where they are; empty where they may be about any.
+	Namespace string
+}
+
+func compareUnmodelled(a, b Unsupported) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(string(a.Kind), string(b.Kind)))
+}
+
+// dropTwins drops policies and tiers of Calico that are there twice.
+//
+// Calico serves its kinds in one group and stores them in another. Where both can
+// be read each object is in both; manifests may hold either form. Of one object the
+// form that is served is kept: what is stored may be a remainder, since newer
+// releases store in the group that they serve. Older releases list Kubernetes' own
+// policies among those of Calico, too.
+func dropDuplicates(f *Facts) {
+	there := map[storedIdentity]bool{}
+	for i := range f.Policies {
+		there[f.Policies[i].identity()] = true
+	}
+	for i := range f.Tiers {
+		there[f.Tiers[i].identity()] = true
+	}
+	served := func(t storedIdentity) bool {
+		t.group = CalicoNetworkPolicies.Group()
+		return there[t]
+	}
+	f.Policies = slices.DeleteFunc(f.Policies, func(p Policy) bool {
+		t := p.identity()
+		switch t.group {
+		case StoredCalicoNetworkPolicies.Group():
+			return served(t)
+		case CalicoNetworkPolicies.Group():
+			name, ok := strings.CutPrefix(p.Name, translatedPrefix)
+			return ok && there[storedIdentity{NetworkPolicies.Group(), p.Kind, p.Namespace, name}]
+		}
+		return false
+	})
+	f.Tiers = slices.DeleteFunc(f.Tiers, func(t Tier) bool {
+		return t.Group == StoredCalicoTiers.Group() && served(t.identity())
+	})
+}
+
+// translatedPrefix stands before the name of a policy of Kubernetes that Calico
+// lists among its own.
+const translatedPrefix = "knp.default."
+
+// twin identifies an object by the name that it has in every form.
+type storedIdentity struct{ group, kind, namespace, name string }
+
+// identity of a policy of Calico has the name with that of its tier before it, which
+// stands there where it is stored and may be left out where it is served: "deny" and
+// "default.deny" are one policy (libcalico-go/lib/names/policy.go).
+func (p *Policy) identity() storedIdentity {
+	name := p.Name
+	if p.Group == CalicoNetworkPolicies.Group() || p.Group == StoredCalicoNetworkPolicies.Group() {
+		tier := cmp.Or(p.TierName, "default") + "."
+		name = tier + strings.TrimPrefix(name, tier)
+	}
+	return storedIdentity{p.Group, p.Kind, p.Namespace, name}
+}
+
+func (t *Tier) identity() storedIdentity { return storedIdentity{t.Group, t.Kind, "", t.Name} }

@@ -64,14 +64,14 @@ func (s *Snapshot) NamespaceNames() []string {
 	for i := range f.Namespaces {
 		names[f.Namespaces[i].Name] = true
 	}
-	note(names, f.Ingresses, func(o *Ingress) *Meta { return &o.Meta })
-	note(names, f.Policies, func(o *Policy) *Meta { return &o.Meta })
-	note(names, f.Workloads, func(o *Workload) *Meta { return &o.Meta })
-	note(names, f.Pods, func(o *Pod) *Meta { return &o.Meta })
+	addNamespaces(names, f.Ingresses, func(o *Ingress) *Meta { return &o.Meta })
+	addNamespaces(names, f.Policies, func(o *Policy) *Meta { return &o.Meta })
+	addNamespaces(names, f.Workloads, func(o *Workload) *Meta { return &o.Meta })
+	addNamespaces(names, f.Pods, func(o *Pod) *Meta { return &o.Meta })
 	return slices.Sorted(maps.Keys(names))
 }
 
-func note[F any](names map[string]bool, facts []F, meta func(*F) *Meta) {
+func addNamespaces[F any](names map[string]bool, facts []F, meta func(*F) *Meta) {
 	last := ""
 	for i := range facts {
 		// They are sorted by namespace.
@@ -80,4 +80,87 @@ func note[F any](names map[string]bool, facts []F, meta func(*F) *Meta) {
 			last = ns
 		}
 	}
+}
+
+// Part is a part of a kind: the objects of one namespace, or all of them where
+// Namespace is empty. Of Namespaces it is the one of that name.
+type Part struct {
+	Kind      Kind
+	Namespace string
+}
+
+// Plural returns the resource of a kind of objects, as resources are called by
+// habit: "Ingress" becomes "ingresses".
+func Plural(kind string) string {
+	kind = strings.ToLower(kind)
+	switch {
+	case strings.HasSuffix(kind, "s"):
+		return kind + "es"
+	case strings.HasSuffix(kind, "y") && !strings.HasSuffix(kind, "ay"):
+		return strings.TrimSuffix(kind, "y") + "ies"
+	}
+	return kind + "s"
+}
+
+// Resource returns the kind that the object belongs to.
+func (m *Meta) Resource() Kind { return KindOf(m.Group, Plural(m.Kind)) }
+
+// Patched returns a snapshot in which the given parts are as they were read
+// again, and all else is as it was. A part that could not be read again stays as
+// it was, and so does what a part of a kind says of the kind as a whole.
+func (s *Snapshot) Patched(parts []Part, fresh *Builder) *Snapshot {
+	again := map[Part]bool{}
+	for _, p := range parts {
+		again[p] = true
+	}
+	old := func(m *Meta) bool {
+		kind := m.Resource()
+		namespace := m.Namespace
+		if kind == Namespaces {
+			namespace = m.Name
+		}
+		return !again[Part{kind, namespace}] && !again[Part{Kind: kind}]
+	}
+	var b Builder
+	b.Add(s.facts.filtered(old))
+	fresh.mu.Lock()
+	b.Add(fresh.facts)
+	fresh.mu.Unlock()
+	patched := b.Freeze()
+	patched.reads, patched.parts = s.reads, s.parts
+	return patched
+}
+
+// filtered returns the facts of the objects that a function holds for. Facts
+// that belong to no one object stay.
+func (f *Facts) filtered(keep func(*Meta) bool) Facts {
+	return Facts{
+		Namespaces:        filter(f.Namespaces, keep, func(o *Namespace) *Meta { return &o.Meta }),
+		Ingresses:         filter(f.Ingresses, keep, func(o *Ingress) *Meta { return &o.Meta }),
+		IngressClasses:    filter(f.IngressClasses, keep, func(o *IngressClass) *Meta { return &o.Meta }),
+		Gateways:          filter(f.Gateways, keep, func(o *Gateway) *Meta { return &o.Meta }),
+		ListenerSets:      filter(f.ListenerSets, keep, func(o *ListenerSet) *Meta { return &o.Meta }),
+		Routes:            filter(f.Routes, keep, func(o *Route) *Meta { return &o.Meta }),
+		HostObjects:       filter(f.HostObjects, keep, func(o *HostObject) *Meta { return &o.Meta }),
+		Policies:          filter(f.Policies, keep, func(o *Policy) *Meta { return &o.Meta }),
+		Tiers:             filter(f.Tiers, keep, func(o *Tier) *Meta { return &o.Meta }),
+		AdmissionControls: filter(f.AdmissionControls, keep, func(o *AdmissionControl) *Meta { return &o.Meta }),
+		AdmissionBindings: filter(f.AdmissionBindings, keep, func(o *AdmissionBinding) *Meta { return &o.Meta }),
+		Templates:         filter(f.Templates, keep, func(o *ConstraintTemplate) *Meta { return &o.Meta }),
+		Replications:      filter(f.Replications, keep, func(o *Replication) *Meta { return &o.Meta }),
+		Enforcements:      filter(f.Enforcements, keep, func(o *Enforcement) *Meta { return &o.Meta }),
+		Workloads:         filter(f.Workloads, keep, func(o *Workload) *Meta { return &o.Meta }),
+		Pods:              filter(f.Pods, keep, func(o *Pod) *Meta { return &o.Meta }),
+		Unsupported:       slices.Clone(f.Unsupported),
+	}
+}
+
+func filter[F any](facts []F, keep func(*Meta) bool, meta func(*F) *Meta) []F {
+	var out []F
+	for i := range facts {
+		if keep(meta(&facts[i])) {
+			out = append(out, facts[i])
+		}
+	}
+	return out
 }

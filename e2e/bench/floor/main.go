@@ -1,9 +1,9 @@
-// Command floor reads what a sweep reads and keeps nothing of it: what reading
-// alone costs, with the typed client of Kubernetes and pages of 500.
+// Command floor reads the objects that a sweep reads and discards them. Its cost is the
+// minimal cost of reading with the typed client of client-go and pages of 500.
 //
 //	floor [-parallel N]
 //
-// KUBECONFIG says where the cluster is. It prints the number of objects.
+// KUBECONFIG is the path of the kubeconfig. floor prints the number of objects.
 package main
 
 import (
@@ -11,16 +11,21 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
 func main() {
-	parallel := flag.Int("parallel", 1, "how many kinds are read side by side")
+	parallel := flag.Int("parallel", 1, "number of kinds to read in parallel")
 	flag.Parse()
 	items, err := run(context.Background(), os.Getenv("KUBECONFIG"), *parallel)
 	if err != nil {
@@ -30,7 +35,7 @@ func main() {
 	fmt.Println(items)
 }
 
-// run reads every kind, and returns how many objects there are.
+// run reads every kind and returns the number of objects.
 func run(ctx context.Context, kubeconfig string, parallel int) (int, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -41,27 +46,21 @@ func run(ctx context.Context, kubeconfig string, parallel int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	var items atomic.Int64
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, parallel)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
 	for _, read := range lists(client) {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
+		group.Go(func() error {
 			n, err := read(ctx)
 			items.Add(int64(n))
-			if err != nil {
-				cancel(err)
-			}
+			return err
 		})
 	}
-	wait.Wait()
-	return int(items.Load()), context.Cause(ctx)
+	err = group.Wait()
+	return int(items.Load()), err
 }
 
-// drain returns what reads a list to its end, page by page.
+// drain returns a function that reads all pages of a list and counts the items.
 func drain[L metav1.ListInterface](list func(context.Context, metav1.ListOptions) (L, error), count func(L) int) func(context.Context) (int, error) {
 	return func(ctx context.Context) (int, error) {
 		items := 0
@@ -76,5 +75,29 @@ func drain[L metav1.ListInterface](list func(context.Context, metav1.ListOptions
 				return items, nil
 			}
 		}
+	}
+}
+
+// lists returns the functions that read the kinds that the rules need in a cluster
+// without custom kinds, the largest first. The benchmark compares the requests of both
+// programs, so a missing kind would show.
+func lists(c kubernetes.Interface) []func(context.Context) (int, error) {
+	core, apps, batch, net, admission := c.CoreV1(), c.AppsV1(), c.BatchV1(), c.NetworkingV1(), c.AdmissionregistrationV1()
+	return []func(context.Context) (int, error){
+		drain(net.Ingresses("").List, func(l *networkingv1.IngressList) int { return len(l.Items) }),
+		drain(core.Pods("").List, func(l *corev1.PodList) int { return len(l.Items) }),
+		drain(apps.Deployments("").List, func(l *appsv1.DeploymentList) int { return len(l.Items) }),
+		drain(core.Namespaces().List, func(l *corev1.NamespaceList) int { return len(l.Items) }),
+		drain(net.NetworkPolicies("").List, func(l *networkingv1.NetworkPolicyList) int { return len(l.Items) }),
+		drain(apps.ReplicaSets("").List, func(l *appsv1.ReplicaSetList) int { return len(l.Items) }),
+		drain(apps.StatefulSets("").List, func(l *appsv1.StatefulSetList) int { return len(l.Items) }),
+		drain(apps.DaemonSets("").List, func(l *appsv1.DaemonSetList) int { return len(l.Items) }),
+		drain(core.ReplicationControllers("").List, func(l *corev1.ReplicationControllerList) int { return len(l.Items) }),
+		drain(batch.Jobs("").List, func(l *batchv1.JobList) int { return len(l.Items) }),
+		drain(batch.CronJobs("").List, func(l *batchv1.CronJobList) int { return len(l.Items) }),
+		drain(net.IngressClasses().List, func(l *networkingv1.IngressClassList) int { return len(l.Items) }),
+		drain(admission.ValidatingWebhookConfigurations().List, func(l *admissionv1.ValidatingWebhookConfigurationList) int { return len(l.Items) }),
+		drain(admission.ValidatingAdmissionPolicies().List, func(l *admissionv1.ValidatingAdmissionPolicyList) int { return len(l.Items) }),
+		drain(admission.ValidatingAdmissionPolicyBindings().List, func(l *admissionv1.ValidatingAdmissionPolicyBindingList) int { return len(l.Items) }),
 	}
 }

@@ -1,13 +1,14 @@
 //go:build unix
 
-// Command launch runs a program and prints what it took, as JSON:
+// Command launch runs a program and prints its cost as JSON:
 //
 //	launch [-to FILE] COMMAND [ARG...]
 //
-// With a file for that, the standard input and output are the program's.
+// With -to, it writes the cost to the file, and passes standard input and output to
+// the program.
 //
-// It is a program of its own, since the kernel counts to the peak memory of a
-// process what its parent had when it was started, and this one has little.
+// It is a separate program because the peak memory of a process, as counted by the
+// kernel, includes that of its parent at the start, and launch uses little.
 package main
 
 import (
@@ -22,11 +23,11 @@ import (
 	"time"
 )
 
-// cost is what a program took.
+// cost is the cost of a run of a program.
 type cost struct {
 	Wall, CPU time.Duration
 	Peak      int64 // bytes of memory
-	Code      int   // with which it ended
+	Code      int   // exit code
 }
 
 func main() {
@@ -57,7 +58,7 @@ func run(args []string) error {
 
 func launch(args []string, in io.Reader, out io.Writer) (cost, error) {
 	if len(args) == 0 {
-		return cost{}, errors.New("no command is given")
+		return cost{}, errors.New("no command given")
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, os.Stderr
@@ -70,7 +71,7 @@ func launch(args []string, in io.Reader, out io.Writer) (cost, error) {
 	}
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		return cost{}, errors.New("the system does not tell what a process took")
+		return cost{}, errors.New("the system does not report the resource usage of a process")
 	}
 	return cost{
 		Wall: wall, CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
@@ -78,7 +79,7 @@ func launch(args []string, in io.Reader, out io.Writer) (cost, error) {
 	}, nil
 }
 
-// unit is how many bytes the system counts peak memory in.
+// unit is the unit of Maxrss in bytes.
 func unit() int64 {
 	if runtime.GOOS == "darwin" {
 		return 1

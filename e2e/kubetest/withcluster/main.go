@@ -2,9 +2,9 @@
 //
 //	withcluster -- COMMAND [ARG...]
 //
-// KUBECONFIG leads the command to the server, and kubectl comes first on its
-// PATH. When the command ends the server is stopped, and the code of the
-// command is the code of withcluster. SIGINT and SIGTERM end both.
+// In the command's environment, KUBECONFIG points to the server and kubectl comes first
+// on the PATH. withcluster stops the server when the command ends, and exits with
+// the command's exit code. SIGINT and SIGTERM end both.
 package main
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// The codes of shells for a command that cannot be run, and for one that a
-// signal ended, to which the signal's number is added.
+// Exit codes, as in a shell: of a command that can't be run, and of one that a signal
+// ended, to which the number of the signal is added.
 const (
 	exitUsage  = 2
 	exitNoRun  = 127
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return max(1, interrupted(ctx))
 	}
 	code, err := runBeside(ctx, cluster, args, stdin, stdout, stderr)
-	// Not the context of the signals: it may be over already.
+	// Without ctx, which a signal may have canceled.
 	if err = errors.Join(err, cluster.Stop()); err != nil {
 		fmt.Fprintln(stderr, "withcluster:", err)
 		code = max(code, 1)
@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return code
 }
 
-// runBeside runs the command. An error says that it could not be run at all.
+// runBeside runs the command. An error means that the command could not be run.
 func runBeside(ctx context.Context, cluster *kubetest.Cluster, args []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
 	path, err := lookPath(cluster.ToolDir, args[0])
 	if err != nil {
@@ -87,7 +87,7 @@ func runBeside(ctx context.Context, cluster *kubetest.Cluster, args []string, st
 	return 0, nil
 }
 
-// interrupted returns the code to exit with after a signal, and 0 without.
+// interrupted returns the exit code after a signal, or 0 without one.
 func interrupted(ctx context.Context) int {
 	if ctx.Err() == nil {
 		return 0
@@ -95,7 +95,7 @@ func interrupted(ctx context.Context) int {
 	return exitSignal + int(syscall.SIGINT)
 }
 
-// lookPath finds a command in the folder of kubectl, then on the PATH.
+// lookPath finds a command in the folder of kubectl or on the PATH.
 func lookPath(dir, name string) (string, error) {
 	if filepath.Base(name) == name {
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {

@@ -1,5 +1,4 @@
-// Command pause sleeps. It is what holds a pod's network while its containers
-// come and go.
+// Command pause sleeps until it is ended. It holds the network namespace of a pod.
 package main
 
 import (

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -18,8 +19,8 @@ const (
 	maxContextText = 3000
 )
 
-// block judges one block. Types that are not listed are refused even where Slack
-// knows them, for nothing here can judge them.
+// block checks one block. Types that it does not know are rejected, even if Slack accepts
+// them.
 func (c *checker) block(raw json.RawMessage) *problem {
 	var head struct {
 		Type string `json:"type"`
@@ -47,7 +48,7 @@ func (c *checker) block(raw json.RawMessage) *problem {
 	return invalid("type %q is unknown", head.Type)
 }
 
-// blockHead is what every block has.
+// blockHead has the fields of every block.
 type blockHead struct {
 	Type string `json:"type"`
 	ID   string `json:"block_id"`
@@ -62,7 +63,7 @@ func (c *checker) header(raw json.RawMessage) *problem {
 		return p
 	}
 	if b.Text == nil || b.Text.Type != "plain_text" {
-		return invalid("a header has a plain_text")
+		return invalid("a header needs a plain_text")
 	}
 	return c.text(b.Text, maxHeader)
 }
@@ -78,7 +79,7 @@ func (c *checker) section(raw json.RawMessage) *problem {
 		return p
 	}
 	if b.Text == nil && len(b.Fields) == 0 {
-		return invalid("a section has text or fields")
+		return invalid("a section needs text or fields")
 	}
 	if len(b.Fields) > maxFields {
 		return invalid("a section has %d fields", len(b.Fields))
@@ -137,14 +138,14 @@ func (c *checker) text(t *text, most int) *problem {
 		return invalid("verbatim is only for mrkdwn")
 	}
 	if t.Type == "mrkdwn" {
-		if p := c.server.checkMarkup(t.Text); p != nil {
+		if p := checkMarkup(t.Text, c.allowed); p != nil {
 			return p
 		}
 	}
 	return checkVisible(t.Text)
 }
 
-// strict decodes JSON and refuses what the struct does not have.
+// strict decodes JSON and rejects unknown fields.
 func strict(raw json.RawMessage, into any) *problem {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
@@ -156,4 +157,113 @@ func strict(raw json.RawMessage, into any) *problem {
 
 func invalid(format string, args ...any) *problem {
 	return &problem{"invalid_blocks", fmt.Sprintf(format, args...)}
+}
+
+// richText checks a rich_text block. Its text is shown verbatim; mentions and links are
+// elements of their own.
+func (c *checker) richText(raw json.RawMessage) *problem {
+	var b struct {
+		blockHead
+		Elements []json.RawMessage `json:"elements"`
+	}
+	if p := strict(raw, &b); p != nil {
+		return p
+	}
+	if len(b.Elements) == 0 {
+		return invalid("a rich_text has no elements")
+	}
+	for _, e := range b.Elements {
+		if p := c.richPart(e, "rich_text_section", "rich_text_list", "rich_text_quote", "rich_text_preformatted"); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// richPart checks an element that contains others.
+func (c *checker) richPart(raw json.RawMessage, types ...string) *problem {
+	var part struct {
+		Type     string            `json:"type"`
+		Elements []json.RawMessage `json:"elements"`
+		Style    string            `json:"style"`
+		Indent   int               `json:"indent"`
+		Border   int               `json:"border"`
+		Offset   int               `json:"offset"`
+		Language string            `json:"language"`
+	}
+	if p := strict(raw, &part); p != nil {
+		return p
+	}
+	list := part.Type == "rich_text_list"
+	switch {
+	case !slices.Contains(types, part.Type):
+		return invalid("found a %q, want one of %q", part.Type, types)
+	case len(part.Elements) == 0:
+		return invalid("a %s has no elements", part.Type)
+	case list != (part.Style == "bullet" || part.Style == "ordered"):
+		return invalid("a %s has the style %q", part.Type, part.Style)
+	case !list && (part.Indent != 0 || part.Offset != 0), part.Indent < 0 || part.Indent > 8, part.Border < 0 || part.Border > 1, part.Offset < 0:
+		return invalid("a %s has indent %d, border %d, offset %d", part.Type, part.Indent, part.Border, part.Offset)
+	case part.Language != "" && part.Type != "rich_text_preformatted":
+		return invalid("a %s has a language", part.Type)
+	}
+	for _, e := range part.Elements {
+		var p *problem
+		if list {
+			p = c.richPart(e, "rich_text_section")
+		} else {
+			p = c.richLeaf(e, part.Type == "rich_text_preformatted")
+		}
+		if p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// richLeaf checks an element with text, a mention or a link.
+func (c *checker) richLeaf(raw json.RawMessage, preformatted bool) *problem {
+	var leaf struct {
+		Type        string          `json:"type"`
+		Text        string          `json:"text"`
+		Name        string          `json:"name"`    // emoji
+		Unicode     string          `json:"unicode"` // emoji
+		UserID      string          `json:"user_id"`
+		UsergroupID string          `json:"usergroup_id"`
+		Range       string          `json:"range"` // broadcast
+		URL         string          `json:"url"`
+		Style       map[string]bool `json:"style"`
+	}
+	if p := strict(raw, &leaf); p != nil {
+		return p
+	}
+	for style := range leaf.Style {
+		if !slices.Contains([]string{"bold", "italic", "strike", "code"}, style) {
+			return invalid("a %s has the style %q", leaf.Type, style)
+		}
+	}
+	c.characters += utf8.RuneCountInString(leaf.Text) + utf8.RuneCountInString(leaf.URL)
+	sequence := ""
+	switch {
+	case leaf.Type == "text" && leaf.Text != "":
+		return checkVisible(leaf.Text)
+	case preformatted:
+		return invalid("preformatted text contains a %s", leaf.Type)
+	case leaf.Type == "emoji" && leaf.Name != "":
+		return nil
+	case leaf.Type == "user" && leaf.UserID != "":
+		sequence = "<@" + leaf.UserID + ">"
+	case leaf.Type == "usergroup" && leaf.UsergroupID != "":
+		sequence = "<!subteam^" + leaf.UsergroupID + ">"
+	case leaf.Type == "broadcast" && slices.Contains([]string{"here", "channel", "everyone"}, leaf.Range):
+		sequence = "<!" + leaf.Range + ">"
+	case leaf.Type == "link" && leaf.URL != "" && leaf.Text != "":
+		sequence = "<" + leaf.URL + "|" + leaf.Text + ">"
+	default:
+		return invalid("element %s is unknown or empty", raw)
+	}
+	if !slices.Contains(c.allowed, sequence) {
+		return &problem{"fakeslack_control_sequence", "the element " + sequence + " is not allowed"}
+	}
+	return nil
 }

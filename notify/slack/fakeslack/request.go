@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// maxBody is how much of a request is read. Slack's own limit is not known; a
-// message within the limits that are stays far below this.
+// maxBody is how much of a request is read. Slack's own limit is unknown; messages within
+// the known limits are much smaller.
 const maxBody = 1 << 20
 
-// The methods that the server speaks.
+// The methods that the server supports.
 const (
 	postMessage   = "chat.postMessage"
 	updateMessage = "chat.update"
 	webhook       = "webhook"
 )
 
-// arguments are what each method takes. Slack passes over others, which hides a
-// misspelled one.
+// arguments are the arguments of each method. Slack ignores others, which hides
+// misspellings.
 var arguments = map[string][]string{
 	postMessage: {
 		"token", "channel", "text", "blocks", "thread_ts", "reply_broadcast", "unfurl_links", "unfurl_media", "mrkdwn", "parse", "link_names",
@@ -34,15 +34,14 @@ var arguments = map[string][]string{
 	},
 }
 
-// call is a request with its arguments read.
+// call is a request with its arguments.
 type call struct {
 	method string
 	token  string
 	args   map[string]string // blocks as JSON
 }
 
-// parse reads the arguments of a method from a form or from JSON. What it
-// returns as an error is Slack's word for it.
+// parse reads the arguments of a method from a form or from JSON.
 func parse(r *http.Request, method string) (call, *problem) {
 	c := call{method: method, args: map[string]string{}}
 	if r.Method != http.MethodPost {
@@ -73,14 +72,14 @@ func parse(r *http.Request, method string) (call, *problem) {
 	if err != nil {
 		return c, &problem{"invalid_form_data", err.Error()}
 	}
-	// A token counts in the header first, and is none of the arguments.
+	// The token in the header takes precedence.
 	c.token = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if c.token == "" {
 		c.token = c.args["token"]
 	}
 	for name := range c.args {
 		if !slices.Contains(arguments[method], name) {
-			return c, &problem{"invalid_arguments", "argument " + name + " is not known here"}
+			return c, &problem{"invalid_arguments", "argument " + name + " is unknown"}
 		}
 	}
 	return c, nil
@@ -100,7 +99,7 @@ func (c *call) fromJSON(body []byte) error {
 		return err
 	}
 	for name, value := range raw {
-		// Strings stand for themselves; blocks may be a string of JSON or JSON.
+		// Blocks may be JSON, or a string that contains JSON.
 		var s string
 		if json.Unmarshal(value, &s) != nil {
 			s = string(value)
@@ -110,7 +109,7 @@ func (c *call) fromJSON(body []byte) error {
 	return nil
 }
 
-// flag reads an argument that is true or false.
+// flag parses a boolean argument.
 func (c *call) flag(name string) (bool, *problem) {
 	s, ok := c.args[name]
 	if !ok || s == "" {
@@ -123,5 +122,5 @@ func (c *call) flag(name string) (bool, *problem) {
 	return b, nil
 }
 
-// problem is why a request is refused: Slack's word and the detail behind it.
+// problem is why a request is rejected: Slack's error code, and a detail for people.
 type problem struct{ code, detail string }

@@ -1,9 +1,17 @@
+// Package fakeslack is a fake Slack for tests: a server for chat.postMessage, chat.update
+// and incoming webhooks that keeps what it is sent, and fails on demand.
+//
+// It is stricter than Slack. It enforces every documented limit exactly. Where Slack's
+// documentation is silent, it is strict: it limits the total characters of all blocks, it
+// requires a fallback text beside blocks, it accepts one message a second per channel
+// without bursts, and it rejects arguments and blocks that it does not know. It also rejects
+// what a sender of untrusted text must not send: a control sequence such as <!channel> that
+// the test did not allow, unescaped characters, and invisible characters. It keeps each
+// rejected request as a Refusal, so that tests can assert that there are none.
 package fakeslack
 
 import (
-	"encoding/json"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
@@ -11,44 +19,44 @@ import (
 	"time"
 )
 
-// Membership says whether the app may post into a channel.
+// Membership says whether the app may post to a channel.
 type Membership string
 
-// The memberships of an app.
+// The memberships of the app.
 const (
-	Member   Membership = "member" // also where it is left empty
+	Member   Membership = "member" // also if it is empty
 	Outside  Membership = "outside"
 	Archived Membership = "archived"
 )
 
-// Config is the workspace that a server plays.
+// Config is the workspace that a server serves.
 type Config struct {
-	Token    string                // of the app; any other is refused
-	Channels map[string]Membership // by ID; others do not exist
+	Token    string                // of the app; any other is rejected
+	Channels map[string]Membership // by ID; other channels do not exist
 	Names    map[string]string     // ID by name, such as team-a for #team-a
 	Webhooks map[string]string     // channel by path, such as /services/T0/B0/secret
-	// Allowed are the control sequences that messages may hold, such as
+	// Allowed are the control sequences that messages may contain, such as
 	// <!subteam^S0123> or <https://example.com|runbook>.
 	Allowed []string
-	// Interval is the least time between two messages into a channel. Zero is a
-	// second, which is Slack's; a negative one is none.
+	// Interval is the minimum time between two messages to a channel; zero: a second, as in
+	// Slack; negative: none.
 	Interval time.Duration
-	// UpdatesPerMinute is how many calls of chat.update the workspace takes in a
-	// minute; zero is any number.
+	// UpdatesPerMinute is how many calls of chat.update the workspace accepts in a minute;
+	// zero: any number.
 	UpdatesPerMinute int
 	Now              func() time.Time // nil: time.Now
-	// Record receives each message and update as a line of JSON; nil: none does.
+	// Record receives each message and update as a line of JSON; nil: nothing is recorded.
 	Record io.Writer
 }
 
-// Server is a workspace and the HTTP handler that serves it. It may be used by
-// several goroutines at once.
+// Server is a workspace, and the HTTP handler that serves it. It may be used by several
+// goroutines at once.
 type Server struct {
 	config Config
 	url    string // where Start serves it
 
 	mu       sync.Mutex
-	messages []*Message           // in the order of their arrival
+	messages []*Message           // in the order of arrival
 	last     map[string]time.Time // of the last message, by channel
 	updates  []time.Time          // of the last minute
 	requests []Request            // all of them, in order
@@ -56,7 +64,7 @@ type Server struct {
 	faults   func(Request) Fault
 }
 
-// New returns a server that nothing listens for yet.
+// New returns a handler that does not listen yet.
 func New(c Config) *Server {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -73,7 +81,7 @@ func Start(t testing.TB, c Config) *Server {
 	s := New(c)
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
-		// Close waits for requests, and those that hang end with their connection.
+		// Close waits for requests; those that hang end when their connection is closed.
 		h.CloseClientConnections()
 		h.Close()
 	})
@@ -81,8 +89,8 @@ func Start(t testing.TB, c Config) *Server {
 	return s
 }
 
-// Channel makes a channel, or changes what the app may do there, and gives it names,
-// which are no other channel's any more. The maps of the config are left alone.
+// Channel creates a channel, or changes the app's membership, and gives it names, which
+// other channels lose. The maps of the config are not modified.
 func (s *Server) Channel(id string, m Membership, names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +100,7 @@ func (s *Server) Channel(id string, m Membership, names ...string) {
 	}
 }
 
-// with returns a copy of a map in which a key has another value.
+// with returns a copy of a map with another value for a key.
 func with[V any](m map[string]V, key string, value V) map[string]V {
 	out := map[string]V{key: value}
 	for k, v := range m {
@@ -103,29 +111,13 @@ func with[V any](m map[string]V, key string, value V) map[string]V {
 	return out
 }
 
-// URL is where Start serves the workspace, without a slash at its end.
+// URL returns where Start serves the workspace, without a trailing slash.
 func (s *Server) URL() string { return s.url }
 
-// APIURL is the root of the Web API, as slack.OptionAPIURL takes it.
+// APIURL returns the root of the Web API, as slack.OptionAPIURL takes it.
 func (s *Server) APIURL() string { return s.url + "/api/" }
 
-// ServeHTTP answers a request of Slack's, or one that steers the server.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case "/api/" + postMessage, "/api/" + updateMessage:
-		s.serveMethod(w, r, r.URL.Path[len("/api/"):])
-	case "/fakeslack/messages":
-		writeJSON(w, http.StatusOK, s.Messages())
-	case "/fakeslack/refusals":
-		writeJSON(w, http.StatusOK, s.Refusals())
-	case "/fakeslack/faults":
-		s.serveFaults(w, r)
-	default:
-		s.serveWebhook(w, r)
-	}
-}
-
-// Request is a call of the API or of a webhook, answered or not.
+// Request is a call of the API or of a webhook, whatever its response.
 type Request struct {
 	Number  int    `json:"number"` // of the server's requests, from 1
 	Method  string `json:"method"` // chat.postMessage, chat.update or webhook
@@ -139,11 +131,4 @@ func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	// The client that has gone is not ours to tell.
-	_ = json.NewEncoder(w).Encode(v)
 }

@@ -1,13 +1,13 @@
-// Command fakeslackd serves a workspace of fakeslack and prints each message that it
-// takes as a line of JSON: a Slack for a demonstration, and for a test whose
-// sender runs in another process or in a pod.
+// Command fakeslackd serves a fakeslack workspace, and prints each accepted message as a
+// line of JSON. It is for demonstrations, and for tests whose sender runs in another
+// process or in a pod.
 //
 //	fakeslackd -listen 127.0.0.1:8080 -token xoxb-test -channels C01,C02,C03=outside,C04=archived \
 //	       -webhooks /services/T0/B0/secret=C01 -allow '<!subteam^S0123>'
 //
-// POST /fakeslack/faults with a list of faults makes the next requests fail, with
-// one fault all of them until DELETE. GET /fakeslack/messages and
-// /fakeslack/refusals tell what was taken and what was not.
+// POST /fakeslack/faults with a list of faults makes the next requests fail; with a single
+// fault, all requests fail until DELETE. GET /fakeslack/messages and /fakeslack/refusals
+// return the accepted messages and the rejected requests.
 package main
 
 import (
@@ -41,11 +41,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	listen := flags.String("listen", "127.0.0.1:0", "address to listen on")
 	token := flags.String("token", "xoxb-test", "token of the app")
-	channels := flags.String("channels", "", "IDs of channels, with =outside or =archived behind those that the app may not post into")
-	webhooks := flags.String("webhooks", "", "paths of webhooks, each with = and its channel")
-	interval := flags.Duration("interval", time.Second, "least time between two messages into a channel; negative: none")
+	channels := flags.String("channels", "", "comma-separated channel IDs; append =outside or =archived to those that the app cannot post to")
+	webhooks := flags.String("webhooks", "", "comma-separated webhooks, each as path=channel")
+	interval := flags.Duration("interval", time.Second, "minimum time between two messages to a channel; negative: none")
 	var allow []string
-	flags.Func("allow", "control sequence that messages may hold; may be given again", func(s string) error {
+	flags.Func("allow", "control sequence that messages may contain; can be repeated", func(s string) error {
 		allow = append(allow, s)
 		return nil
 	})
@@ -77,7 +77,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	return nil
 }
 
-// pairs reads a list of key or key=value.
+// pairs parses a list of key or key=value.
 func pairs(list string) map[string]string {
 	m := map[string]string{}
 	for item := range strings.SplitSeq(list, ",") {

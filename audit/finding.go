@@ -1,0 +1,154 @@
+package audit
+
+import (
+	"slices"
+	"time"
+
+	"github.com/eventuallytrue/audit/rules"
+)
+
+// Finding is a violation with an identity, owners and a life.
+type Finding struct {
+	ID        string // rules.ID of rule and subject
+	Rule      string
+	Severity  rules.Severity
+	Subject   rules.Subject
+	Verdict   string
+	Owners    []string // the names of those who are notified, sorted
+	Message   string
+	Cause     string
+	Remedy    string
+	State     State
+	FirstSeen time.Time
+	Objects   []rules.Object // by creation, then reference
+	// MoreObjects counts the objects that a store had no room for.
+	MoreObjects int
+}
+
+// State is where a finding is in its life.
+type State string
+
+// The states of a finding.
+const (
+	StatePending  State = "Pending"
+	StateOpen     State = "Open"
+	StateResolved State = "Resolved"
+)
+
+// Advisory is worth a line in the report, but never a finding.
+type Advisory struct {
+	Rule    string // the rule that reports it, or "config"
+	Subject rules.Subject
+	Owners  []string
+	Message string
+	Objects []rules.Object
+}
+
+// Record is a finding as it is stored, with its history.
+type Record struct {
+	Finding
+	Reason        Reason // why it is in its state
+	Sweeps        int    // how many saw it while it was pending
+	OpenedAt      time.Time
+	ResolvedAt    time.Time
+	Reopened      int  // how often it came back
+	Storm         bool // it opened together with too many others to notify owners one by one
+	Notifications []Notification
+}
+
+// Notification returns what a sender has sent to an owner. Its Last and Pending are
+// empty if there is nothing.
+func (r *Record) Notification(sender, owner string) Notification {
+	for _, m := range r.Notifications {
+		if m.Sender == sender && m.Owner == owner {
+			return m
+		}
+	}
+	return Notification{Sender: sender, Owner: owner}
+}
+
+// SetNotification replaces what a sender has sent to an owner. It does not change
+// the list in place, since other copies of the record may share it.
+func (r *Record) SetNotification(m Notification) {
+	told := slices.Clone(r.Notifications)
+	for i := range told {
+		if told[i].Sender == m.Sender && told[i].Owner == m.Owner {
+			told[i] = m
+			r.Notifications = told
+			return
+		}
+	}
+	r.Notifications = append(told, m)
+	slices.SortFunc(r.Notifications, compareNotifications)
+}
+
+// Reason is why a finding is in its state, or moves to another.
+type Reason string
+
+// The reasons of a transition.
+const (
+	ReasonPending     Reason = "pending"      // seen, and younger than its rule's "for"
+	ReasonOpened      Reason = "opened"       // seen for the first time, or long enough
+	ReasonConfirmed   Reason = "confirmed"    // seen again, and nothing changed
+	ReasonChanged     Reason = "changed"      // seen again, and something of it changed
+	ReasonReopened    Reason = "reopened"     // seen again after it was resolved
+	ReasonResolved    Reason = "resolved"     // evaluated, and no longer there
+	ReasonGone        Reason = "gone"         // no longer there before it was opened
+	ReasonRuleRetired Reason = "rule-retired" // its rule was removed, or the config no longer asks for it
+	ReasonExcepted    Reason = "excepted"     // an exception of the config hides it
+	ReasonCarriedOver Reason = "carried-over" // unknown: its rule did not run, or could not evaluate it
+	ReasonKept        Reason = "kept"         // resolved, and not old enough to be deleted
+	ReasonExpired     Reason = "expired"      // resolved for longer than it is kept
+)
+
+// Transition is what a sweep makes of one finding.
+type Transition struct {
+	Record Record // as it is to be stored
+	Why    Reason
+	// Write is true if the stored record must change, Delete if it must be removed,
+	// New if nothing is stored yet.
+	Write, Delete, New bool
+	// Unwritten is true if the write failed.
+	Unwritten bool
+
+	was []rules.Object // the objects of a changed finding before the change
+	// significant is true if more than the wording changed, newToOwner if an owner
+	// is to be notified of a finding that existed before.
+	significant, newToOwner bool
+}
+
+// Significant reports whether more than the wording of a finding changed.
+func (t *Transition) Significant() bool { return t.significant }
+
+// isNewToOwners reports whether an owner is notified of the finding as a new one.
+func (t *Transition) isNewToOwners() bool {
+	return t.Why == ReasonOpened || t.Why == ReasonReopened || t.newToOwner
+}
+
+// needsConfirmation reports whether a transition opens a finding, ends it or changes
+// what it says because of a single list. Another publisher that read later may have
+// stored a change that this sweep has not seen and would revert.
+func (t Transition) needsConfirmation() bool {
+	switch t.Why {
+	case ReasonOpened, ReasonReopened, ReasonChanged, ReasonPending, ReasonResolved, ReasonGone:
+		return true
+	}
+	return false
+}
+
+// sameContent reports whether two findings read the same.
+func sameContent(a, b Finding) bool {
+	return a.Severity == b.Severity && a.Verdict == b.Verdict && a.Message == b.Message && a.Cause == b.Cause &&
+		a.Remedy == b.Remedy && slices.Equal(a.Owners, b.Owners) && a.MoreObjects == b.MoreObjects &&
+		slices.EqualFunc(a.Objects, b.Objects, func(x, y rules.Object) bool {
+			return x.Ref == y.Ref && x.Owner == y.Owner && x.Created.Equal(y.Created) && x.Reason == y.Reason && x.Detail == y.Detail
+		})
+}
+
+// significantChange reports whether owners should be notified of a change: the
+// finding has other objects, or its severity or verdict changed. A cause in other
+// words, or a higher count of objects, is not news.
+func significantChange(a, b Finding) bool {
+	return a.Severity != b.Severity || a.Verdict != b.Verdict ||
+		!slices.EqualFunc(a.Objects, b.Objects, func(x, y rules.Object) bool { return x.Ref == y.Ref })
+}

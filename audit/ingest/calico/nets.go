@@ -1,0 +1,113 @@
+package calico
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// netSet are the addresses that an entity asks for.
+type netSet struct {
+	given  bool // false: every address
+	blocks []snapshot.CIDR
+}
+
+// nets returns the addresses that a rule asks for at one end of a connection: its
+// ranges or else every address, less the exceptions, and of the rule's version of
+// IP.
+func (r *rule) nets(e *entityRule) (netSet, error) {
+	ranges, err := parseNets("nets", e.Nets)
+	if err != nil {
+		return netSet{}, err
+	}
+	except, err := parseNets("notNets", e.NotNets)
+	if err != nil {
+		return netSet{}, err
+	}
+	out := netSet{given: len(ranges)+len(except) > 0 || r.IPVersion != nil}
+	if !out.given {
+		return out, nil
+	}
+	if len(ranges) == 0 {
+		ranges = []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
+		// Who leaves out addresses of IPv4 alone has no others: the rest of IPv6
+		// would make up for what is left out.
+		if r.IPVersion != nil || !slices.ContainsFunc(except, is4) || slices.ContainsFunc(except, is6) {
+			ranges = append(ranges, netip.PrefixFrom(netip.IPv6Unspecified(), 0))
+		}
+	}
+	for _, prefix := range ranges {
+		if r.IPVersion != nil && is4(prefix) != (*r.IPVersion == 4) {
+			continue
+		}
+		block := snapshot.CIDR{Prefix: prefix}
+		for _, p := range except {
+			if is4(p) == is4(prefix) {
+				block.Except = append(block.Except, p)
+			}
+		}
+		out.blocks = append(out.blocks, block)
+	}
+	return out, nil
+}
+
+func is4(p netip.Prefix) bool { return p.Addr().Is4() }
+
+func is6(p netip.Prefix) bool { return !is4(p) }
+
+// parseNets parses ranges; an address without a length stands for itself.
+func parseNets(field string, list []string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range list {
+		if !strings.Contains(text, "/") {
+			addr, err := netip.ParseAddr(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", field, err)
+			}
+			out = append(out, netip.PrefixFrom(addr.WithZone(""), addr.BitLen()))
+			continue
+		}
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field, err)
+		}
+		out = append(out, prefix.Masked())
+	}
+	return out, nil
+}
+
+// whole reports whether every pod has an address among them, by one version of IP
+// at least. To deny IPv6 alone is not to deny pods, which have IPv4, too, almost
+// everywhere; to let IPv6 in alone does open them where they have it.
+func (n *netSet) whole(action snapshot.Action) bool {
+	return slices.ContainsFunc(n.blocks, func(b snapshot.CIDR) bool {
+		if b.Prefix.Bits() != 0 || action == snapshot.Deny && is6(b.Prefix) {
+			return false
+		}
+		return !slices.ContainsFunc(b.Except, mayHoldPods)
+	})
+}
+
+// mayHoldPods reports whether a range may hold addresses of pods. Those of a host
+// alone, of a link and of a group never are any.
+func mayHoldPods(p netip.Prefix) bool {
+	for _, never := range []string{
+		"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "::/127", "fe80::/10", "ff00::/8",
+	} {
+		if n := netip.MustParsePrefix(never); n.Contains(p.Addr()) && p.Bits() >= n.Bits() {
+			return false
+		}
+	}
+	return true
+}
+
+// mayBePool reports whether one of the ranges is large enough for pods to get
+// their addresses from it: no smaller than a /24.
+func (n *netSet) mayBePool() bool {
+	return slices.ContainsFunc(n.blocks, func(b snapshot.CIDR) bool {
+		return b.Prefix.Addr().BitLen()-b.Prefix.Bits() >= 8
+	})
+}

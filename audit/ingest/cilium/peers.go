@@ -1,0 +1,152 @@
+package cilium
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// peerFields are the fields of a rule that name peers. Those that are kept as
+// JSON name single nodes, services or hosts: never the whole world or all pods.
+type peerFields struct {
+	endpoints                      []metav1.LabelSelector
+	entities                       []string
+	cidr                           []string
+	cidrSet                        []cidrRule
+	nodes, groups, fqdns, services []json.RawMessage
+	requires                       []json.RawMessage // conditions, not peers
+}
+
+// cidrRule is a block of addresses, or a reference to an object with such.
+type cidrRule struct {
+	CIDR          string    `json:"cidr"`
+	Except        []string  `json:"except"`
+	GroupRef      string    `json:"cidrGroupRef"`
+	GroupSelector *struct{} `json:"cidrGroupSelector"`
+}
+
+// nobody reports whether a list is there and empty. Lists of FQDNs, services and
+// groups make no such difference (mergeEndpointSelectors in
+// pkg/k8s/apis/cilium.io/utils).
+func (p *peerFields) nobody() bool {
+	return p.endpoints != nil && len(p.endpoints) == 0 || p.nodes != nil && len(p.nodes) == 0 ||
+		p.entities != nil && len(p.entities) == 0 || p.cidr != nil && len(p.cidr) == 0 ||
+		p.cidrSet != nil && len(p.cidrSet) == 0
+}
+
+// count returns how many of the fields name peers.
+func (p *peerFields) count() int {
+	n := 0
+	for _, length := range []int{
+		len(p.endpoints), len(p.entities), len(p.cidr), len(p.cidrSet),
+		len(p.nodes), len(p.groups), len(p.fqdns), len(p.services),
+	} {
+		if length > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// peerFields returns the peers of a rule in a policy of the namespace, which is
+// empty for a clusterwide policy.
+func (s Selectors) peers(namespace string, p *peerFields) (snapshot.Peers, error) {
+	var out snapshot.Peers
+	// IngressCommonRule.Validate and EgressCommonRule.Validate.
+	if p.count() > 1 {
+		return out, errors.New("a rule names peers in two ways, which Cilium does not combine")
+	}
+	for i := range p.endpoints {
+		selected, err := s.endpoints(&p.endpoints[i])
+		if err != nil {
+			return out, fmt.Errorf("endpoints: %w", err)
+		}
+		selected.peer(namespace, &out)
+	}
+	for _, e := range p.entities {
+		if err := addEntity(e, &out); err != nil {
+			return out, err
+		}
+	}
+	for _, c := range p.cidr {
+		prefix, err := prefixOrAddress(c)
+		if err != nil {
+			return out, err
+		}
+		out.CIDRs = append(out.CIDRs, snapshot.CIDR{Prefix: prefix})
+	}
+	for i := range p.cidrSet {
+		if err := p.cidrSet[i].add(&out); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// addEntity adds the peers that an entity stands for, as far as they are pods or
+// outside the cluster.
+func addEntity(entity string, to *snapshot.Peers) error {
+	switch entity {
+	case "all":
+		to.Everyone = true
+	case "world":
+		to.Internet = true
+	case "world-ipv4":
+		to.CIDRs = append(to.CIDRs, snapshot.CIDR{Prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0)})
+	case "world-ipv6":
+		to.CIDRs = append(to.CIDRs, snapshot.CIDR{Prefix: netip.PrefixFrom(netip.IPv6Unspecified(), 0)})
+	case "cluster":
+		to.Pods = append(to.Pods, snapshot.PodPeer{})
+	case "host", "remote-node", "kube-apiserver", "ingress", "health", "init", "unmanaged", "none":
+	default:
+		return fmt.Errorf("there is no entity %q", entity)
+	}
+	return nil
+}
+
+// add adds the block. A block never holds a pod of the cluster, whatever its
+// addresses ("CIDR rules do not apply to traffic where both sides are either
+// managed by Cilium or use an IP address belonging to a node in the cluster").
+// What a group holds is not known.
+func (c *cidrRule) add(to *snapshot.Peers) error {
+	if c.CIDR == "" {
+		if c.GroupRef == "" && c.GroupSelector == nil {
+			return errors.New("a CIDR rule has no cidr and no group")
+		}
+		return nil
+	}
+	prefix, err := netip.ParsePrefix(c.CIDR)
+	if err != nil {
+		return fmt.Errorf("cidr: %w", err)
+	}
+	block := snapshot.CIDR{Prefix: prefix.Masked()}
+	for _, e := range c.Except {
+		except, err := netip.ParsePrefix(e)
+		if err != nil {
+			return fmt.Errorf("except: %w", err)
+		}
+		if !prefix.Contains(except.Addr()) {
+			return fmt.Errorf("except: %s is not in %s", e, c.CIDR)
+		}
+		block.Except = append(block.Except, except.Masked())
+	}
+	to.CIDRs = append(to.CIDRs, block)
+	return nil
+}
+
+// prefixOrAddress parses a prefix; an address alone is one, too.
+func prefixOrAddress(s string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(s)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("cidr: %w", err)
+	}
+	return prefix.Masked(), nil
+}

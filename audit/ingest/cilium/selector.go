@@ -1,0 +1,154 @@
+package cilium
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// endpointSelector is a selector over the labels of an endpoint. Those are labels
+// of the pod, labels that Cilium derives from where it is, and, for endpoints
+// that are no pods, reserved ones.
+type endpointSelector struct {
+	namespaces snapshot.Selector // over the labels of the Namespace
+	pods       snapshot.Selector
+	// reserved are the reserved labels that are asked for. No pod has any.
+	reserved []string
+	// unknown is true where labels decide that cannot be known from here.
+	unknown bool
+}
+
+// Where Cilium puts what it knows of a pod among the pod's labels
+// (pkg/k8s/apis/cilium.io/const.go).
+const (
+	labelNamespace        = "io.kubernetes.pod.namespace"
+	prefixNamespaceLabels = "io.cilium.k8s.namespace.labels."
+	labelServiceAccount   = "io.cilium.k8s.policy.serviceaccount"
+	labelCluster          = "io.cilium.k8s.policy.cluster"
+)
+
+// Selectors makes the fact of a label selector, with an error for one that
+// the API rejects.
+type Selectors func(*metav1.LabelSelector) (snapshot.Selector, error)
+
+func (s Selectors) endpoints(of *metav1.LabelSelector) (endpointSelector, error) {
+	var out endpointSelector
+	all, err := s(of)
+	if err != nil {
+		return out, err
+	}
+	for _, r := range all {
+		out.add(r)
+	}
+	slices.SortStableFunc(out.namespaces, byKey)
+	slices.SortStableFunc(out.pods, byKey)
+	return out, nil
+}
+
+// add adds a requirement to the selector that it belongs to. A key
+// may have the source of the label in front of it; "any" is meant without.
+func (s *endpointSelector) add(r snapshot.Requirement) {
+	source, key, found := strings.Cut(r.Key, ":")
+	if !found {
+		source, key = "any", r.Key
+	}
+	asks := r.Op == snapshot.In || r.Op == snapshot.Exists
+	namespaceLabel, ofNamespace := strings.CutPrefix(key, prefixNamespaceLabels)
+	switch {
+	case source == "reserved":
+		// What no pod has rules none out where it is not asked for.
+		if asks {
+			s.reserved = append(s.reserved, key)
+		}
+	case source != "any" && source != "k8s":
+		s.unknown = true
+	case key == labelNamespace:
+		r.Key = corev1.LabelMetadataName
+		s.namespaces = append(s.namespaces, r)
+	case ofNamespace:
+		r.Key = namespaceLabel
+		s.namespaces = append(s.namespaces, r)
+	case key == labelServiceAccount || key == labelCluster:
+		// Every pod has them, but their values are not in the facts.
+		s.unknown = s.unknown || r.Op != snapshot.Exists
+	case outsideIdentity(key):
+		s.unknown = true
+	default:
+		r.Key = key
+		s.pods = append(s.pods, r)
+	}
+}
+
+// outsideIdentity reports whether Cilium keeps a label of pods out of its
+// decisions unless it is configured otherwise (pkg/labelsfilter/filter.go).
+func outsideIdentity(key string) bool {
+	for _, prefix := range []string{
+		"io.kubernetes", "io.cilium.k8s", "kubernetes.io", "k8s.io", "annotation",
+		"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index",
+		"batch.kubernetes.io/job-completion-index", "batch.kubernetes.io/controller-uid",
+		"pod-template-generation", "pod-template-hash", "controller-revision-hash", "controller-uid", "etcd_node",
+	} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return strings.Contains(key, "beta.kubernetes.io")
+}
+
+// subject returns the pods of a namespace that are selected, of all namespaces
+// where it is empty. Which pods an unknown label selects is unknown, and a policy
+// that might select a pod protects none.
+func (s *endpointSelector) subject(namespace string) snapshot.PodPeer {
+	p := snapshot.PodPeer{Namespaces: s.namespaces, Pods: s.pods}
+	if s.unknown || len(s.reserved) > 0 {
+		p.Pods = noPod()
+	}
+	if namespace == "" {
+		return p
+	}
+	// A namespaced policy stays in its namespace, whatever it asks for.
+	name := snapshot.Requirement{Key: corev1.LabelMetadataName, Op: snapshot.In, Values: []string{namespace}}
+	own := snapshot.NewLabels(map[string]string{name.Key: namespace})
+	p.Namespaces = snapshot.Selector{name}
+	for _, r := range s.namespaces {
+		switch {
+		case r.Key != name.Key:
+			p.Namespaces = append(p.Namespaces, r)
+		case !r.Matches(own):
+			p.Pods = noPod()
+		}
+	}
+	if len(p.Namespaces) == 1 {
+		p.Namespaces, p.OwnNamespace = nil, true
+	}
+	slices.SortStableFunc(p.Namespaces, byKey)
+	return p
+}
+
+// peer adds the selected pods to some peers. What a policy of a namespace asks
+// for is asked of the pods of that namespace, unless it names namespaces by
+// itself (getEndpointSelector in pkg/k8s/apis/cilium.io/utils).
+func (s *endpointSelector) peer(namespace string, to *snapshot.Peers) {
+	only := len(s.reserved) == 1 && len(s.namespaces)+len(s.pods) == 0
+	switch {
+	case s.unknown:
+	case only:
+		// What remains of the key of a reserved label is the entity's name.
+		_ = addEntity(s.reserved[0], to)
+	case len(s.reserved) > 0:
+	default:
+		to.Pods = append(to.Pods, snapshot.PodPeer{
+			OwnNamespace: namespace != "" && len(s.namespaces) == 0, Namespaces: s.namespaces, Pods: s.pods,
+		})
+	}
+}
+
+// byKey orders the requirements of a selector.
+func byKey(a, b snapshot.Requirement) int { return strings.Compare(a.Key, b.Key) }
+
+// noPod is a selector that matches nothing.
+func noPod() snapshot.Selector { return snapshot.Selector{{Op: snapshot.In}} }

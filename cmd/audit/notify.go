@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/notify/slack"
+	"github.com/eventuallytrue/audit/notify/webhook"
+)
+
+// slackTokenEnv is the environment variable that may hold the bot token.
+const slackTokenEnv = "AUDIT_SLACK_TOKEN"
+
+// notifying is what makes notifiers.
+type notifying struct {
+	config    *config.Config
+	token     string // from the environment; the config's file takes precedence
+	slackURL  string
+	namespace string // of the findings
+	leased    bool   // the publisher uses leader election
+	dryRun    bool
+	now       func() time.Time
+}
+
+// open returns what makes the notifier of each sweep; nil where the config has no
+// receivers. It checks at once that secrets can be read. They are read again for every
+// message, because they are rotated.
+func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier, error) {
+	senders, err := n.senders()
+	if err != nil || len(senders) == 0 {
+		return nil, err
+	}
+	host, _ := os.Hostname() // for people; the random part identifies the process
+	deliverer := notify.Deliverer{
+		Store: store, Senders: senders, Cluster: n.config.Cluster, Namespace: n.namespace, Publisher: host + "_" + rand.Text(),
+		WithLease: n.leased, RemindAfter: time.Duration(n.config.Slack.RemindAfter), Clock: n.now,
+	}
+	return func(res *audit.Result) audit.Notifier {
+		d := deliverer
+		d.Routes = (&notify.Router{
+			Config: n.config, Ownership: res.Ownership, Now: n.now(),
+			HasSender: func(name string) bool {
+				return slices.ContainsFunc(senders, func(s notify.Sender) bool { return s.Name() == name })
+			},
+		}).Routes()
+		if n.dryRun {
+			return dryRun{notifier{&d}, res}
+		}
+		return notifier{&d}
+	}, nil
+}
+
+// senders returns the senders that the config has something for, by name.
+func (n *notifying) senders() ([]notify.Sender, error) {
+	var senders []notify.Sender
+	if n.hasBot() {
+		if _, err := n.botToken(); err != nil {
+			return nil, err
+		}
+		senders = append(senders, slack.NewBot(n.botToken, n.slackURL, slack.Options{}))
+	}
+	hooked := false
+	for _, team := range n.config.Owners.Teams {
+		if file := team.Slack.WebhookFile; file != "" {
+			hooked = true
+			if _, err := notify.ReadSecret(file); err != nil {
+				return nil, fmt.Errorf("read the incoming webhook of team %s: %w", team.Name, err)
+			}
+		}
+	}
+	if hooked {
+		senders = append(senders, slack.NewWebhook(notify.ReadSecret, nil, slack.Options{}))
+	}
+	if w := n.config.Webhook; w.URL != "" {
+		sender, err := webhook.New(webhook.Options{
+			URL: string(w.URL), Version: version(), Clock: n.now,
+			Secret: func() (notify.Secret, error) { return notify.ReadSecret(w.SecretFile) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		senders = append(senders, sender)
+	}
+	return senders, nil
+}
+
+// hasBot reports whether there is a token, or a file that must hold one.
+func (n *notifying) hasBot() bool { return n.config.Slack.TokenFile != "" || n.token != "" }
+
+// botToken reads the token of the Slack bot.
+func (n *notifying) botToken() (notify.Secret, error) {
+	if file := n.config.Slack.TokenFile; file != "" {
+		token, err := notify.ReadSecret(file)
+		if err != nil {
+			return notify.Secret{}, fmt.Errorf("read the Slack token: %w", err)
+		}
+		return token, nil
+	}
+	token, err := notify.NewSecret([]byte(n.token))
+	if err != nil {
+		return notify.Secret{}, fmt.Errorf("read the Slack token from %s: %w", slackTokenEnv, err)
+	}
+	return token, nil
+}
+
+// notifier is a notify.Deliverer as package audit uses it.
+type notifier struct{ *notify.Deliverer }
+
+func (n notifier) Senders(rule, owner string) []string { return n.Routes.Senders(rule, owner) }
+
+// dryRun sends nothing: it adds the messages to the result.
+type dryRun struct {
+	notifier
+	res *audit.Result
+}
+
+func (d dryRun) Deliver(_ context.Context, stored []audit.Stored) []audit.Delivery {
+	for _, p := range d.Preview(stored) {
+		for _, m := range p.Messages {
+			d.res.Messages = append(d.res.Messages, audit.Message{
+				Sender: p.Sender, Owner: p.To.Owner, Address: p.To.Address, Held: p.Held, Text: m.Text,
+			})
+		}
+	}
+	return nil
+}
+
+// reportOnlyOf counts what report-only keeps from owners, as if every sender that the
+// config may have were there: a sweep run manually often has no token.
+func reportOnlyOf(cfg *config.Config, res *audit.Result, now time.Time) *audit.ReportOnly {
+	return (&notify.Router{
+		Config: cfg, Ownership: res.Ownership, Now: now,
+		HasSender: func(name string) bool { return name != notify.WebhookName || cfg.Webhook.URL != "" },
+	}).ReportOnly(res.Findings)
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
+)
+
+const botToken = "xoxb-1-the-token-of-the-bot"
+
+// workspace is a cluster with the estate, and the Slack workspace in which its owners
+// have the channels of the estate's config.
+type workspace struct {
+	c     *kubetest.Cluster
+	slack *fakeslack.Server
+	args  []string // that notify owners
+}
+
+// newWorkspace returns a workspace in which one channel may be replaced.
+func newWorkspace(t *testing.T, change map[string]fakeslack.Membership) *workspace {
+	t.Helper()
+	c, args := publishing(t)
+	w := &workspace{c: c}
+	channels := map[string]fakeslack.Membership{}
+	for i := range 10 {
+		channels[fmt.Sprintf("C01000000%02d", i+1)] = fakeslack.Member
+	}
+	maps.Copy(channels, change)
+	w.slack = fakeslack.Start(t, fakeslack.Config{
+		Token: botToken, Interval: -1, Channels: channels,
+		Allowed: []string{"<!subteam^S0100000001>", "<!subteam^S0100000004>"},
+	})
+	estate, err := os.ReadFile(filepath.Join("..", "..", "testdata", "estate.config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	token, cfg := filepath.Join(dir, "token"), filepath.Join(dir, "config.yaml")
+	for path, content := range map[string]string{token: botToken + "\n", cfg: string(estate) + "slack: {tokenFile: " + token + "}\n"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.args = append(args, "--config", cfg, "--slack-api-url", w.slack.APIURL())
+	return w
+}
+
+// heads returns the number of top-level messages in each channel.
+func (w *workspace) heads() map[string]int {
+	n := map[string]int{}
+	for _, m := range w.slack.Messages() {
+		if m.Thread == "" {
+			n[m.Channel]++
+		}
+	}
+	return n
+}
+
+func (w *workspace) neverRefused(t *testing.T) {
+	t.Helper()
+	for _, r := range w.slack.Refusals() {
+		t.Errorf("Slack rejected: %+v", r)
+	}
+}
+
+const logistics = "C0100000008"
+
+func TestOwnersAreNotifiedOnceAndOfTheResolution(t *testing.T) {
+	w := newWorkspace(t, nil)
+	res := sweep(t, 0, append(w.args, "--dry-run")...)
+	if len(w.slack.Requests()) > 0 || len(stored(t, w.c)) > 0 {
+		t.Error("a rehearsal asked Slack or stored something")
+	}
+	rehearsed := map[string]int{}
+	for _, m := range res.Messages {
+		rehearsed[m.Address]++
+	}
+	sweep(t, 0, w.args...)
+	w.neverRefused(t)
+	sent := map[string]int{}
+	for _, m := range w.slack.Messages() {
+		sent[m.Channel]++
+	}
+	if diff := cmp.Diff(rehearsed, sent); diff != "" || len(sent) == 0 {
+		t.Errorf("messages by channel (-dry run +sent):\n%s", diff)
+	}
+	for channel, n := range w.heads() {
+		if n != 1 {
+			t.Errorf("channel %s has %d digests", channel, n)
+		}
+	}
+
+	calls, before := len(w.slack.Requests()), versions(t, w.c)
+	sweep(t, 0, w.args...)
+	if got := len(w.slack.Requests()); got != calls {
+		t.Errorf("an unchanged cluster made %d calls", got-calls)
+	}
+	if diff := cmp.Diff(before, versions(t, w.c)); diff != "" {
+		t.Errorf("a sweep of an unchanged cluster wrote (-before +after):\n%s", diff)
+	}
+
+	head := w.slack.In(logistics)[0]
+	replies := len(w.slack.Replies(logistics, head.TS))
+	kubectl(t, w.c, "delete", "networkpolicy", "-n", "tracking", "tmp-debug")
+	sweep(t, 0, w.args...)
+	w.neverRefused(t)
+	if got := w.slack.Replies(logistics, head.TS); len(got) != replies+1 || !strings.Contains(got[replies].Text, "resolved") {
+		t.Errorf("the thread has %d more replies, the last %q", len(got)-replies, got[len(got)-1].Text)
+	}
+	if head = w.slack.In(logistics)[0]; len(head.Earlier) != 1 || len(w.slack.Messages()) != len(res.Messages)+1 {
+		t.Errorf("the digest was updated %d times; there are %d messages", len(head.Earlier), len(w.slack.Messages()))
+	}
+}
+
+func TestRefusedChannelGoesToThePlatform(t *testing.T) {
+	const catalog, platform = "C0100000006", "C0100000001"
+	w := newWorkspace(t, map[string]fakeslack.Membership{catalog: fakeslack.Archived})
+	out := execute(append([]string{"--once", "-o", "json"}, w.args...)...)
+	if out.code != 3 || !strings.Contains(out.stderr, "catalog by slack: refused: ") || strings.Contains(out.stderr+out.stdout, botToken) {
+		t.Errorf("exit %d: %s", out.code, out.stderr)
+	}
+	if n := w.heads(); n[catalog] != 0 || n[platform] != 2 || n[logistics] != 1 {
+		t.Errorf("digests by channel: %v", n)
+	}
+	for _, f := range stored(t, w.c, "--owner", "catalog") {
+		for _, n := range f.Told {
+			refused := n.Owner == "catalog"
+			if n.Last != "opened" || refused != (n.Error != "") || refused != (n.Channel == platform && n.Owner != "platform") {
+				t.Errorf("%s: %+v", f.ID, n)
+			}
+		}
+	}
+	sweep(t, 0, w.args...)
+}

@@ -1,0 +1,71 @@
+// Package serve sweeps a cluster at an interval until it is stopped: the loop,
+// leader election, the health endpoints and the metrics of each sweep.
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/eventuallytrue/audit/audit"
+)
+
+// Options are what the long-running mode needs.
+type Options struct {
+	Interval time.Duration // between the starts of two sweeps
+	Listen   string        // address of the HTTP server; empty: no server
+
+	// Sweep sweeps and publishes once.
+	Sweep    func(context.Context) (*audit.Result, *audit.Published, error)
+	Election *Election // nil: without leader election
+	Meter    *Meter    // nil: without metrics
+	Now      func() time.Time
+	Log      *slog.Logger
+
+	// Started is called once nothing can prevent the first sweep any more.
+	Started func()
+}
+
+// Election is how a process competes for the lease.
+type Election struct {
+	// Acquire waits for the lease for at most the given time. The returned context ends
+	// when the lease is lost. While another process holds the lease the error is a
+	// *kube.HeldError.
+	Acquire func(ctx context.Context, wait time.Duration) (held context.Context, release func(), err error)
+	// Unreachable returns why the last request for the lease did not reach the API
+	// server, nil if it did.
+	Unreachable func() error
+}
+
+// Run sweeps until the context ends, which is not an error. An error means that it
+// could not start.
+func Run(ctx context.Context, o *Options) error {
+	state := &health{now: o.Now, late: lateAfter * o.Interval}
+	if o.Election != nil {
+		state.unreachable = o.Election.Unreachable
+	}
+	server, err := startServer(ctx, o.Listen, handler(state, o.Meter.handler()), o.Log)
+	if err != nil {
+		return err
+	}
+	defer server.close()
+	o.Started()
+	// A whole sweep may take two intervals. One that still runs after three is stuck
+	// rather than slow, and /healthz reports it.
+	sweeps := &sweeper{publish: o.Sweep, now: o.Now, log: o.Log, meter: o.Meter, limit: 2 * o.Interval}
+	rounds := &loop{interval: o.Interval, sweep: sweeps.sweep, health: state, now: o.Now, random: rand.Float64, sleep: sleep}
+	work := func(ctx context.Context) {
+		defer o.Meter.clear() // the next leader shows its own results
+		rounds.run(ctx)
+	}
+	if o.Election != nil {
+		work = (&candidate{
+			acquire: o.Election.Acquire, work: work, health: state, log: o.Log,
+			retry: acquireRetry, release: releaseWithin, now: o.Now, sleep: sleep,
+		}).run
+	}
+	work(ctx)
+	o.Log.Info("stopped", "reason", context.Cause(ctx))
+	return nil
+}

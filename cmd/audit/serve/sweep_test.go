@@ -1,0 +1,165 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+func TestSweepIsOneLineOfTheLog(t *testing.T) {
+	ofReason := func(reasons ...audit.Reason) *audit.Published {
+		p := &audit.Published{}
+		for _, why := range reasons {
+			p.Transitions = append(p.Transitions, audit.Transition{Why: why})
+		}
+		return p
+	}
+	whole := &audit.Result{Findings: make([]audit.Finding, 3)}
+	failed := ofReason(audit.ReasonOpened)
+	failed.Failed = []string{"a: no", "b: no", "c: no", "d: no", "e: no", "f: no", "g: no"}
+	for _, tt := range []struct {
+		name      string
+		res       *audit.Result
+		published *audit.Published
+		err       error
+		want      string
+	}{
+		{
+			"a complete sweep", whole,
+			ofReason(audit.ReasonOpened, audit.ReasonOpened, audit.ReasonResolved, audit.ReasonRuleRetired, audit.ReasonReopened, audit.ReasonChanged, audit.ReasonCarriedOver, audit.ReasonConfirmed, audit.ReasonKept), nil,
+			"level=INFO msg=sweep complete=true findings=3 opened=2 resolved=2 reopened=1 changed=1 dropped=0 carried=1 notified=0 duration=2s\n",
+		},
+		{
+			"owners who were notified, and who could not be", whole, &audit.Published{Deliveries: []audit.Delivery{
+				{Sender: "events", Result: audit.DeliverySent},
+				{Sender: "slack", Owner: "left", Result: audit.DeliverySent},
+				{Sender: "slack", Owner: "night", Result: audit.DeliveryHeld},
+				{Sender: "slack", Owner: "right", Result: audit.DeliveryRefused, Reason: "is_archived"},
+			}}, nil,
+			"level=ERROR msg=sweep complete=false findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 notified=1 duration=2s " +
+				"err=\"notify right by slack: refused: is_archived\"\n",
+		},
+		{
+			"dropped findings, and findings of a newer version", whole, &audit.Published{Dropped: []string{"x"}, Newer: []string{"y"}}, nil,
+			"level=INFO msg=sweep complete=true findings=3 opened=0 resolved=0 reopened=0 changed=0 dropped=1 carried=0 notified=0 duration=2s newer=y\n",
+		},
+		{
+			"a kind that could not be read",
+			&audit.Result{
+				Reads: []snapshot.Read{{Kind: snapshot.Ingresses, Status: snapshot.Forbidden}},
+				Rules: []audit.Outcome{{Rule: "r", Status: audit.RuleFailed, Reason: "panic: at the\ndisco"}},
+			},
+			&audit.Published{}, nil,
+			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 notified=0 duration=2s " +
+				`err="read ingresses.networking.k8s.io: forbidden; evaluate r: panic: at the\ndisco"` + "\n",
+		},
+		{
+			"findings that could not be written", whole, failed, nil,
+			"level=ERROR msg=sweep complete=false findings=3 opened=1 resolved=0 reopened=0 changed=0 dropped=0 carried=0 notified=0 duration=2s " +
+				`err="write a: no, b: no, c: no, d: no, e: no, and 2 more"` + "\n",
+		},
+		{
+			"an error", nil, nil, errors.New("load findings: no route to host"),
+			"level=ERROR msg=sweep complete=false findings=0 opened=0 resolved=0 reopened=0 changed=0 dropped=0 carried=0 notified=0 duration=2s " +
+				`err="load findings: no route to host"` + "\n",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			b := &fakeClock{now: today}
+			s := &sweeper{
+				limit: time.Minute, now: b.clock, log: untimed(&out),
+				publish: func(context.Context) (*audit.Result, *audit.Published, error) {
+					b.now = b.now.Add(2 * time.Second)
+					return tt.res, tt.published, tt.err
+				},
+			}
+			complete := s.sweep(t.Context())
+			if out.String() != tt.want {
+				t.Errorf("it logs\n%s want\n%s", out.String(), tt.want)
+			}
+			if complete != strings.Contains(tt.want, "complete=true") {
+				t.Errorf("complete: %t", complete)
+			}
+		})
+	}
+}
+
+func TestSweepThatPanicsIsAnError(t *testing.T) {
+	var out bytes.Buffer
+	s := &sweeper{limit: time.Minute, now: time.Now, log: untimed(&out), publish: func(context.Context) (*audit.Result, *audit.Published, error) {
+		panic("at the disco")
+	}}
+	if s.sweep(t.Context()) || !strings.Contains(out.String(), "panic: at the disco") {
+		t.Errorf("it logs %s", &out)
+	}
+}
+
+func TestSweepThatIsEndedReportsNoNumbers(t *testing.T) {
+	var out bytes.Buffer
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := &sweeper{limit: time.Minute, now: time.Now, log: untimed(&out), publish: func(ctx context.Context) (*audit.Result, *audit.Published, error) {
+		cancel(kube.ErrLeaseLost)
+		<-ctx.Done()
+		return &audit.Result{}, &audit.Published{}, context.Cause(ctx)
+	}}
+	s.sweep(ctx)
+	if want := "level=WARN msg=\"sweep abandoned\" reason=\"the lease is lost\"\n"; out.String() != want {
+		t.Errorf("it logs %s", &out)
+	}
+}
+
+func TestSweepThatTakesTooLongIsCut(t *testing.T) {
+	var out bytes.Buffer
+	s := &sweeper{limit: time.Millisecond, now: time.Now, log: untimed(&out), publish: func(ctx context.Context) (*audit.Result, *audit.Published, error) {
+		<-ctx.Done()
+		return nil, nil, context.Cause(ctx)
+	}}
+	s.sweep(t.Context())
+	if !strings.Contains(out.String(), errTooLong.Error()) {
+		t.Errorf("it logs %s", &out)
+	}
+}
+
+// untimed is a log without times.
+func untimed(out *bytes.Buffer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
+// Where a right is missing, all writes of a sweep fail alike.
+func TestFailuresAreCutToAFewLines(t *testing.T) {
+	var failed []string
+	for i := range 500 {
+		failed = append(failed, fmt.Sprintf("f%d: forbidden", i))
+	}
+	got := Some(failed, 10, "\n")
+	if lines := strings.Split(got, "\n"); len(lines) != 11 || lines[0] != failed[0] || lines[10] != "and 490 more" {
+		t.Errorf("it says\n%s", got)
+	}
+	if got := Some(failed[:10], 10, "\n"); got != strings.Join(failed[:10], "\n") {
+		t.Errorf("without a cut, it says\n%s", got)
+	}
+	// Events have no owner.
+	lines := Undelivered([]audit.Delivery{{Sender: "events", Result: audit.DeliveryFailed, Reason: "timeout"}, {Owner: "a", Sender: "slack", Result: audit.DeliveryFailed, Reason: "timeout"}})
+	if diff := cmp.Diff([]string{"events: failed: timeout", "a by slack: failed: timeout"}, lines); diff != "" {
+		t.Errorf("undelivered (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,194 @@
+package faults
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
+)
+
+var control = &kubetest.Shared{}
+
+func TestMain(m *testing.M) { os.Exit(control.Main(m)) }
+
+// fewSeeds is how many runs a test makes that is not asked for more.
+const fewSeeds = "30"
+
+// TestLawsHoldThroughFaults plays runs by chance, each by the seed that is its
+// number. AUDIT_FAULT_SEEDS says how many, AUDIT_FAULT_SEED with which to begin.
+func TestLawsHoldThroughFaults(t *testing.T) {
+	l := newLab(t)
+	first := number(t, cmp.Or(os.Getenv("AUDIT_FAULT_SEED"), "1"))
+	seeds := number(t, cmp.Or(os.Getenv("AUDIT_FAULT_SEEDS"), fewSeeds))
+	sum := totals{faults: map[string]int{}}
+	broken := 0
+	for seed := first; seed < first+seeds; seed++ {
+		ok := t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			p := newPlan(seed)
+			api, slack := p.faults(seed)
+			l.run(t, p, api, slack, &sum)
+		})
+		if !ok {
+			broken++
+		}
+	}
+	t.Logf("%d runs of %d broke a law\n%s", broken, seeds, &sum)
+}
+
+func number(t *testing.T, text string) uint64 {
+	t.Helper()
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestLawsHoldInRunsThatBrokeThem plays the runs that are kept. Each broke a law once,
+// or would without one of the defences.
+func TestLawsHoldInRunsThatBrokeThem(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("find runs: %v", err)
+	}
+	l := newLab(t)
+	sum := totals{faults: map[string]int{}}
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			r, err := readRun(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			was := sum.disturbed
+			l.run(t, &r.plan, r.api, r.slack, &sum)
+			if sum.disturbed == was {
+				t.Error("none of its faults came about")
+			}
+		})
+	}
+}
+
+// mostClean is how many clean sweeps it may take at most until there is nothing to
+// do any more: some may have to see a violation before it is opened.
+const mostClean = 6
+
+// run plays a plan with given faults, and holds what comes of it against the laws.
+func (l *lab) run(t *testing.T, p *plan, faults func(kubetest.Step) kubetest.Fault, slackFaults func(fakeslack.Step) fakeslack.Fault, sum *totals) {
+	t.Helper()
+	l.clear(t)
+	s := &stage{lab: l, plan: p, clock: newClock(), slack: fakeslack.NewScript(slackFaults)}
+	s.script = kubetest.NewScript(faults, mayStale(func() bool { return s.publishing.Load() }))
+	s.board = newBoard(t, s.slack)
+	s.proxy = l.cluster.StartProxy(t, s.script.Decide)
+	h := &history{plan: p, board: s.board}
+	for n, a := range p.Acts {
+		s.act = n
+		l.turn(t, a.World)
+		s.clock.pass(a.Later)
+		h.add(t, s.sweep(t, a.Turn))
+		// The next one would wait for it to run out.
+		l.freeLease(t)
+	}
+	for n := 0; ; n++ {
+		s.act = len(p.Acts) + n
+		s.clock.pass(2 * time.Hour)
+		last := s.sweep(t, nil)
+		h.add(t, last)
+		if holder := l.freeLease(t); holder != "" {
+			t.Errorf("sweep %d: the lease is not given back by %s", s.act, holder)
+		}
+		if last.quiet() {
+			break
+		}
+		if n == mostClean {
+			t.Errorf("sweep %d: there is still something to do", s.act)
+			break
+		}
+	}
+	h.finish(t)
+	sum.add(s, h)
+	if t.Failed() {
+		t.Logf("to be kept in testdata, with a line before it that says what went wrong:\n%s", s.text(t))
+	}
+}
+
+// quiet reports whether a sweep changed nothing and told nobody anything.
+func (s *swept) quiet() bool {
+	if s.err != nil || len(s.published.Deliveries) > 0 || len(s.before) != len(s.after) {
+		return false
+	}
+	for id, was := range s.before {
+		if s.after[id].Version != was.Version {
+			return false
+		}
+	}
+	return true
+}
+
+// The files of a run that is kept.
+const (
+	planFile  = "plan.json"
+	apiFile   = "API server"
+	slackFile = "Slack"
+)
+
+// text is a run as it is kept: with all that happens in it, so that it stays what it
+// is where seeds come to mean something else.
+func (s *stage) text(t *testing.T) string {
+	t.Helper()
+	p, err := json.Marshal(s.plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(txtar.Format(&txtar.Archive{Files: []txtar.File{
+		{Name: planFile, Data: append(p, '\n')},
+		{Name: apiFile, Data: []byte(s.script.String())},
+		{Name: slackFile, Data: []byte(s.slack.String())},
+	}}))
+}
+
+// run is a run that was kept.
+type run struct {
+	plan  plan
+	api   func(kubetest.Step) kubetest.Fault
+	slack func(fakeslack.Step) fakeslack.Fault
+}
+
+// readRun reads a run that was kept.
+func readRun(path string) (*run, error) {
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r run
+	for _, f := range archive.Files {
+		switch f.Name {
+		case planFile:
+			err = json.Unmarshal(f.Data, &r.plan)
+		case apiFile:
+			r.api, err = kubetest.ParseScript(string(f.Data))
+		case slackFile:
+			r.slack, err = fakeslack.ParseScript(string(f.Data))
+		default:
+			err = fmt.Errorf("a run has no file %q", f.Name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+	if len(r.plan.Acts) == 0 || r.api == nil || r.slack == nil {
+		return nil, fmt.Errorf("read %s: something is missing", path)
+	}
+	return &r, nil
+}

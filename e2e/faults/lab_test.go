@@ -1,0 +1,198 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/rules/catalog"
+)
+
+// home is the namespace of the findings, and the name of the Lease in it.
+const home = "audit"
+
+// lab is the cluster that all runs are played on, one after the other.
+type lab struct {
+	cluster *kubetest.Cluster
+	client  kubernetes.Interface
+	store   *kube.Store // without faults
+	source  *kube.Source
+	now     world
+	truth   truth // of the world as it is; nil: nobody has looked
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	c := control.Cluster(t)
+	if err := c.InstallCRDs(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{cluster: c}
+	var err error
+	if l.client, err = kubernetes.NewForConfig(c.Config(kubetest.Admin)); err != nil {
+		t.Fatal(err)
+	}
+	if l.store, err = kube.NewStore(c.Config(kubetest.Admin), home, kube.StoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	l.source = l.newSource(t, c.Config(kubetest.Admin))
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home}}
+	if _, err := l.client.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: home}}
+	if _, err := l.client.CoordinationV1().Leases(home).Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	found(t, l.client)
+	// For so long the API server lets every creation of a new kind wait.
+	time.Sleep(2100 * time.Millisecond)
+	return l
+}
+
+// clear takes all findings away and frees the lease.
+func (l *lab) clear(t *testing.T) {
+	t.Helper()
+	client, err := dynamic.NewForConfig(l.cluster.Config(kubetest.Admin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := client.Resource(v1alpha1.GroupVersion().WithResource(v1alpha1.Resource)).Namespace(home)
+	if err := findings.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	l.freeLease(t)
+}
+
+// freeLease takes the lease from whoever has it, as if its time had run out, and
+// returns who that was.
+func (l *lab) freeLease(t *testing.T) string {
+	t.Helper()
+	leases := l.client.CoordinationV1().Leases(home)
+	lease, err := leases.Get(t.Context(), home, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder := ""
+	if lease.Spec.HolderIdentity != nil {
+		holder = *lease.Spec.HolderIdentity
+	}
+	lease.Spec = coordinationv1.LeaseSpec{}
+	if _, err := leases.Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return holder
+}
+
+// stored returns what is stored, by ID.
+func (l *lab) stored(t *testing.T) map[string]audit.Stored {
+	t.Helper()
+	records, newer, err := l.store.Load(t.Context())
+	if err != nil || len(newer) > 0 {
+		t.Fatalf("load what is stored: %v, not understood %q", err, newer)
+	}
+	out := map[string]audit.Stored{}
+	for _, s := range records {
+		out[s.ID] = s
+	}
+	return out
+}
+
+func (l *lab) turn(t *testing.T, w world) {
+	t.Helper()
+	if l.now != w {
+		lay(t, l.client, l.now, w)
+		l.now, l.truth = w, nil
+	}
+}
+
+// clock is a time that passes when somebody waits, and when a test says so.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Now()} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Sleep waits as slack.Clock has it.
+func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
+	c.pass(d)
+	return ctx.Err()
+}
+
+// hurry is no time between two tries.
+func hurry(context.Context, time.Duration) {}
+
+// mayStale reports whether a list may be an earlier one: those of the findings, and
+// all of the first look at the world. The second look, which is one narrowed to
+// namespaces or made under the lease, is honest: it is the defence against the rest.
+func mayStale(publishing func() bool) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/findings") {
+			return r.Method == http.MethodGet
+		}
+		return r.Method == http.MethodGet && r.URL.Query().Get("limit") != "" && r.URL.Query().Get("fieldSelector") == "" && !publishing()
+	}
+}
+
+// truth is what a sweep finds that nobody disturbs.
+type truth map[string]audit.Finding
+
+// look returns the truth of the world as it is.
+func (s *stage) look(t *testing.T) truth {
+	t.Helper()
+	if s.truth != nil {
+		return s.truth
+	}
+	res, err := audit.Sweep(t.Context(), s.source, catalog.All(), settings(), s.clock.Now, nil)
+	if err != nil || !res.Complete() {
+		// The test may be elsewhere: the world also turns beside it.
+		t.Errorf("look at the world: %v", err)
+		return truth{}
+	}
+	s.truth = truth{}
+	for _, f := range res.Findings {
+		s.truth[f.ID] = kube.FitFinding(f)
+	}
+	return s.truth
+}
+
+// liesTo reports whether the sweep was answered with lists of before, or was told by
+// what speaks like an API server that a finding is not there which is.
+func (s *stage) liesTo() bool {
+	prefix := fmt.Sprintf("%d ", s.act)
+	for step, fault := range s.script.Applied() {
+		gone := fault == kubetest.Fault{Kind: kubetest.Refused, N: http.StatusNotFound} && strings.Contains(step, "/findings/")
+		if strings.HasPrefix(step, prefix) && (fault.Kind == kubetest.Stale || fault.Kind == kubetest.Repeated || gone) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,4 +1,0 @@
-// Command hello stands in for audit.
-package main
-
-func main() { println("hello") }

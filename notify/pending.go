@@ -1,0 +1,110 @@
+package notify
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eventuallytrue/audit/audit"
+)
+
+// refusedRetry is how long to wait before what was refused is tried again: each try
+// costs two writes per finding.
+const refusedRetry = time.Hour
+
+// group is what is pending for one recipient, before any publisher has claimed it.
+type group struct {
+	groupKey
+	route Route
+	items []Item
+	// obsolete are the released findings of owners who can no longer be reached where
+	// they were notified of them. Whoever is notified in their place never had them.
+	obsolete []Item
+	open     int
+	refused  string // why it was refused less than refusedRetry ago
+}
+
+// groupKey identifies a recipient of a sender.
+type groupKey struct{ sender, owner, address string }
+
+func (k groupKey) compare(o groupKey) int {
+	return cmp.Or(strings.Compare(k.sender, o.sender), strings.Compare(k.owner, o.owner), strings.Compare(k.address, o.address))
+}
+
+// pendingGroups returns what is pending, by sender, owner and address.
+func pendingGroups(stored []audit.Stored, routes Routes, remindAfter time.Duration, now time.Time) []*group {
+	groups := map[groupKey]*group{}
+	for i := range stored {
+		rec := &stored[i].Record
+		counted := map[*group]bool{}
+		for _, n := range rec.Notifications {
+			route, ok := routes.bySender(n.Sender, rec.Rule, n.Owner)
+			if !ok {
+				continue
+			}
+			key := groupKey{n.Sender, route.To.Owner, route.To.Address}
+			g := groups[key]
+			if g == nil {
+				g = &group{groupKey: key, route: route}
+				groups[key] = g
+			}
+			if rec.State == audit.StateOpen && slices.Contains(rec.Owners, n.Owner) && !counted[g] {
+				counted[g] = true
+				g.open++
+			}
+			g.add(rec, n, now)
+		}
+	}
+	maps.DeleteFunc(groups, func(_ groupKey, g *group) bool {
+		g.dropReminders(remindAfter, now)
+		sortItems(g.items)
+		return len(g.items) == 0 && len(g.obsolete) == 0 && g.refused == ""
+	})
+	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return a.compare(b.groupKey) })
+}
+
+// add adds what is pending in a notification. An open finding with nothing pending is
+// added as a reminder, which dropReminders removes while it is too early.
+func (g *group) add(rec *audit.Record, n audit.Notification, now time.Time) {
+	event := n.Pending
+	if event == "" && rec.State == audit.StateOpen && n.Notified() && slices.Contains(rec.Owners, n.Owner) {
+		event = audit.EventReminder
+	}
+	switch {
+	case event == "":
+		return
+	case n.Error != "" && now.Sub(n.Claim.At) < refusedRetry:
+		g.refused = n.Error
+		return
+	}
+	if event == audit.EventReleased && g.owner != n.Owner && n.Message != (audit.MessageRef{}) && n.Message.Channel != g.address {
+		g.obsolete = append(g.obsolete, Item{Record: *rec, Owners: []string{n.Owner}, Event: event})
+		return
+	}
+	// The items of one finding are the last ones.
+	for i := len(g.items) - 1; i >= 0 && g.items[i].Record.ID == rec.ID; i-- {
+		if it := &g.items[i]; it.Event == event {
+			it.Owners = append(it.Owners, n.Owner)
+			if n.At.Before(it.NotifiedAt) {
+				it.NotifiedAt = n.At
+			}
+			return
+		}
+	}
+	g.items = append(g.items, Item{
+		Record: *rec, Owners: []string{n.Owner}, Event: event, Last: n.Last, Message: n.Message, NotifiedAt: n.At,
+	})
+}
+
+// dropReminders removes all reminders unless one of them is due. When one is due all
+// are sent: nobody reads several lists a day.
+func (g *group) dropReminders(remindAfter time.Duration, now time.Time) {
+	due := remindAfter > 0 && slices.ContainsFunc(g.items, func(it Item) bool {
+		return it.Event == audit.EventReminder && now.Sub(it.NotifiedAt) >= remindAfter
+	})
+	if !due {
+		g.items = slices.DeleteFunc(g.items, func(it Item) bool { return it.Event == audit.EventReminder })
+	}
+}

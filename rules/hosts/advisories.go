@@ -1,0 +1,246 @@
+package hosts
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// tlsOnlyHosts returns an advisory for each exact host in the spec.tls of an
+// owner who does not claim it, while another owner does. A wildcard there is
+// just a certificate that many share.
+func tlsOnlyHosts(c *claims, in rules.Input) []rules.Advisory {
+	var out []rules.Advisory
+	known := map[string]*listing{}
+	for ing := range in.View.Ingresses() {
+		if !claimsHosts(in.View, ing) {
+			continue
+		}
+		owner := in.Owner(&ing.Meta)
+		var seen map[string]bool
+		for _, h := range ing.TLSHosts {
+			host := Normalize(h)
+			list := c.byHost[host]
+			// Mostly it is the object itself that claims the host.
+			if host == "" || IsWildcard(host) || seen[host] || len(list) == 0 || list[0].owner.Is(owner) {
+				continue
+			}
+			if seen == nil {
+				seen = map[string]bool{}
+			}
+			seen[host] = true
+			if known[host] == nil {
+				known[host] = newListing(list)
+			}
+			claimed := known[host]
+			if claimed.by[owner.ID()] {
+				continue
+			}
+			out = append(out, rules.Advisory{
+				Subject: rules.Subject{Kind: rules.SubjectHost, Name: host},
+				Owners:  append(slices.Clone(claimed.owners), owner),
+				Message: fmt.Sprintf("%s stands in the spec.tls of %s (tls-only), but another owner claims it", host, ing.Ref()) + unlisted(claimed.more),
+				Objects: append([]rules.Object{rules.ObjectOf(&ing.Meta, owner, "tls-only", "host of spec.tls only")}, claimed.objects...),
+			})
+		}
+	}
+	return out
+}
+
+// unreadableClaims returns an advisory for each annotation that should name
+// hosts and does not.
+func unreadableClaims(in rules.Input) []rules.Advisory {
+	var out []rules.Advisory
+	for ing := range in.View.Ingresses() {
+		for _, why := range ing.Unreadable {
+			owner := in.Owner(&ing.Meta)
+			out = append(out, rules.Advisory{
+				Subject: rules.SubjectOf(&ing.Meta),
+				Owners:  []rules.Owner{owner},
+				Message: "hosts that it may claim were not judged: " + why,
+				Objects: []rules.Object{rules.ObjectOf(&ing.Meta, owner, "unreadable", "")},
+			})
+		}
+	}
+	return out
+}
+
+// contradictions returns an advisory for each object that may claim hosts and
+// names another owner than its Namespace has.
+func contradictions(in rules.Input) []rules.Advisory {
+	var out []rules.Advisory
+	check := func(m *snapshot.Meta) {
+		if a, ok := rules.Contradiction(m, in.Owner(m)); ok {
+			out = append(out, a)
+		}
+	}
+	for ing := range in.View.Ingresses() {
+		check(&ing.Meta)
+	}
+	for set := range in.View.ListenerSets() {
+		check(&set.Meta)
+	}
+	for route := range in.View.Routes() {
+		check(&route.Meta)
+	}
+	for o := range in.View.HostObjects() {
+		check(&o.Meta)
+	}
+	return out
+}
+
+// maxListed bounds how many claims to one host an advisory lists. Many hosts may be
+// under one wildcard that many claim, and many objects may name one host in their
+// spec.tls: to list every claim for each of them would take their product.
+const maxListed = 10
+
+// listing is what an advisory lists of the claims to one host.
+type listing struct {
+	objects []rules.Object // the oldest first, up to maxListed
+	owners  []rules.Owner
+	more    bool // there are others
+	by      map[rules.OwnerID]bool
+}
+
+func newListing(list []*claim) *listing {
+	l := listingOf(oldestFirst(list))
+	l.by = map[rules.OwnerID]bool{}
+	for _, c := range list {
+		l.by[c.owner.ID()] = true
+	}
+	return l
+}
+
+// listingOf lists claims that are sorted already.
+func listingOf(oldest []*claim) *listing {
+	listed := oldest[:min(len(oldest), maxListed)]
+	return &listing{objects: claimants(listed), owners: owners(listed), more: len(oldest) > maxListed}
+}
+
+// unlisted says in a message whether there are claims that are not listed.
+func unlisted(more bool) string {
+	if !more {
+		return ""
+	}
+	return fmt.Sprintf("; only the oldest %d claims to a host are listed", maxListed)
+}
+
+// oldestFirst returns the claims sorted by the age of their objects.
+func oldestFirst(list []*claim) []*claim {
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b *claim) int {
+		return rules.CompareObjects(rules.ObjectOf(a.object, *a.owner, "", ""), rules.ObjectOf(b.object, *b.owner, "", ""))
+	})
+	return sorted
+}
+
+// coveredHosts returns an advisory for each wildcard of one owner over a host of
+// another.
+func coveredHosts(c *claims) []rules.Advisory {
+	var out []rules.Advisory
+	wildcards := wildcardBook{claims: c, known: map[wildcardKey]*ownerRuns{}}
+	for host, list := range c.byHost {
+		if isCatchAll(host) {
+			continue
+		}
+		var claimed *listing
+		wildcard, nearest := host, true
+		for {
+			var ok bool
+			if wildcard, ok = parentWildcard(wildcard); !ok {
+				break
+			}
+			// One of an Ingress covers just the one label beside it.
+			runs := wildcards.of(wildcard, !nearest || IsWildcard(host))
+			nearest = false
+			if runs == nil {
+				continue
+			}
+			if claimed == nil {
+				claimed = newListing(list)
+			}
+			if over := runs.foreignTo(claimed); len(over.objects) > 0 {
+				out = append(out, rules.Advisory{
+					Subject: rules.Subject{Kind: rules.SubjectHost, Name: host},
+					Owners:  slices.Concat(over.owners, claimed.owners),
+					Message: fmt.Sprintf("%s covers %s", wildcard, host) + unlisted(over.more || claimed.more),
+					Objects: slices.Concat(over.objects, claimed.objects),
+				})
+			}
+		}
+	}
+	return out
+}
+
+// wildcardBook knows the claims to wildcards.
+type wildcardBook struct {
+	*claims
+	known map[wildcardKey]*ownerRuns
+}
+
+type wildcardKey struct {
+	host string
+	deep bool
+}
+
+// ownerRuns are claims, the oldest first. next says for each of them where the
+// next one of another owner stands.
+type ownerRuns struct {
+	claims  []*claim
+	next    []int
+	foreign map[soleOwner]*listing
+}
+
+// soleOwner is the owner of all claims to a host, if there is one.
+type soleOwner struct {
+	sole bool
+	rules.OwnerID
+}
+
+// of returns the claims to a wildcard, or only those that cover any number of
+// labels; nil if there are none.
+func (b *wildcardBook) of(host string, deep bool) *ownerRuns {
+	if len(b.byHost[host]) == 0 {
+		return nil
+	}
+	key := wildcardKey{host, deep}
+	runs, ok := b.known[key]
+	if ok {
+		return runs
+	}
+	list := slices.DeleteFunc(oldestFirst(b.byHost[host]), func(c *claim) bool { return deep && !c.deep })
+	if len(list) > 0 {
+		runs = &ownerRuns{claims: list, next: make([]int, len(list)), foreign: map[soleOwner]*listing{}}
+		for i := len(list) - 1; i >= 0; i-- {
+			runs.next[i] = i + 1
+			if i+1 < len(list) && list[i+1].owner.Is(*list[i].owner) {
+				runs.next[i] = runs.next[i+1]
+			}
+		}
+	}
+	b.known[key] = runs
+	return runs
+}
+
+// foreignTo lists the claims of owners beside whom another one claims the host.
+func (r *ownerRuns) foreignTo(claimed *listing) *listing {
+	own := soleOwner{sole: len(claimed.by) == 1}
+	if own.sole {
+		own.OwnerID = claimed.owners[0].ID()
+	}
+	if r.foreign[own] == nil {
+		var over []*claim
+		for i := 0; i < len(r.claims) && len(over) <= maxListed; {
+			if own.sole && r.claims[i].owner.ID() == own.OwnerID {
+				i = r.next[i]
+				continue
+			}
+			over = append(over, r.claims[i])
+			i++
+		}
+		r.foreign[own] = listingOf(over)
+	}
+	return r.foreign[own]
+}

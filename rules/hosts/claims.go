@@ -1,0 +1,169 @@
+package hosts
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// claim is one object's claim to one host pattern.
+type claim struct {
+	host   string // normal; a catch-all has the name of its proxy instead
+	object *snapshot.Meta
+	owner  *rules.Owner // of the object; claims in one place mostly share it
+	// how says which fields claim it, in the order of the object.
+	how []snapshot.HostSource
+	// class is the class of an Ingress, for people.
+	class string
+	// listeners are those of Gateways through which a host is claimed, for
+	// people: the first few of them.
+	listeners []string
+	// set is the latest moment at which the host can have been asserted, by the
+	// field that tells best; zero where nothing is known.
+	set time.Time
+	// deep is true where a wildcard covers any number of labels and not just
+	// one.
+	deep bool
+}
+
+// claims are all claims of a cluster by host pattern.
+type claims struct {
+	byHost map[string][]*claim
+	last   *rules.Owner // of the claim made last
+}
+
+// shared returns an owner for several claims. There are as many claims as hosts, and
+// objects come by namespace.
+func (c *claims) shared(owner rules.Owner) *rules.Owner {
+	if c.last == nil || *c.last != owner {
+		c.last = &owner
+	}
+	return c.last
+}
+
+// add records a claim of an Ingress.
+func (c *claims) add(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, set time.Time, class string) {
+	to := c.of(host, object, owner, how)
+	to.class = class
+	to.bound(set)
+}
+
+// bound notes that a field that makes the claim was set at the latest then.
+func (c *claim) bound(set time.Time) {
+	if c.set.IsZero() || !set.IsZero() && set.Before(c.set) {
+		c.set = set
+	}
+}
+
+// namedListeners is how many listeners a claim names.
+const namedListeners = 3
+
+// addThrough records a claim through a listener of a Gateway. A wildcard there
+// covers any number of labels.
+func (c *claims) addThrough(listener, host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource) {
+	to := c.of(host, object, owner, how)
+	to.deep = true
+	to.bound(object.HostsSet)
+	if len(to.listeners) < namedListeners && !slices.Contains(to.listeners, listener) {
+		to.listeners = append(to.listeners, listener)
+	}
+}
+
+// of returns the claim of an object to a host, which is made where there is none
+// yet: several fields of one object that claim one host are one claim.
+func (c *claims) of(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource) *claim {
+	list := c.byHost[host]
+	// One object's claims come one after the other, so only the last can be
+	// its own.
+	if n := len(list); n > 0 && list[n-1].object == object {
+		last := list[n-1]
+		if !slices.Contains(last.how, how) {
+			last.how = append(last.how, how)
+		}
+		return last
+	}
+	made := &claim{host: host, object: object, owner: c.shared(owner), how: []snapshot.HostSource{how}}
+	c.byHost[host] = append(list, made)
+	return made
+}
+
+// leaving reports whether an object is on its way out, by itself or with its
+// namespace. Such objects claim nothing, and nothing can attach to them.
+func leaving(v *snapshot.View, m *snapshot.Meta) bool {
+	if m.Deleting {
+		return true
+	}
+	ns := v.Namespace(m.Namespace)
+	return ns != nil && ns.Terminating
+}
+
+// isCatchAll reports whether a claimed pattern is the catch-all of a proxy, which
+// no host is spelled like.
+func isCatchAll(host string) bool { return strings.HasPrefix(host, "* (") }
+
+// contested reports whether at least two owners are among the claims.
+func contested(list []*claim) bool {
+	return slices.ContainsFunc(list, func(c *claim) bool { return !c.owner.Is(*list[0].owner) })
+}
+
+// claimants returns the objects of the claims, oldest first.
+func claimants(list []*claim) []rules.Object {
+	objects := make([]rules.Object, len(list))
+	for i, c := range list {
+		objects[i] = rules.ObjectOf(c.object, *c.owner, string(c.how[0]), c.detail())
+	}
+	slices.SortStableFunc(objects, rules.CompareObjects)
+	return objects
+}
+
+// detail says for people how the host is claimed.
+func (c *claim) detail() string {
+	var parts []string
+	for _, how := range c.how {
+		parts = append(parts, describeSource(how))
+	}
+	if c.class != "" {
+		parts = append(parts, "class "+c.class)
+	}
+	parts = append(parts, c.listeners...)
+	return strings.Join(parts, ", ")
+}
+
+func describeSource(s snapshot.HostSource) string {
+	switch s {
+	case snapshot.FromRule:
+		return "host of a rule"
+	case snapshot.FromServerAlias:
+		return "server-alias annotation"
+	case snapshot.FromExternalDNS:
+		return "external-dns hostname annotation"
+	case snapshot.FromALB:
+		return "ALB host-header condition"
+	case snapshot.FromDefault:
+		return "default backend without rules"
+	case snapshot.FromHostname:
+		return "hostname of the route"
+	case snapshot.FromNarrowed:
+		return "wildcard hostname of the route, narrowed by its listener"
+	case snapshot.FromParent:
+		return "no hostname, so that of its listener"
+	case snapshot.FromNoHostname:
+		return "no hostname, on a listener without one"
+	case snapshot.FromListener:
+		return "hostname of a listener"
+	case snapshot.FromHostSource:
+		return "host of the object"
+	}
+	return string(s)
+}
+
+func owners(list []*claim) []rules.Owner {
+	out := make([]rules.Owner, len(list))
+	for i, c := range list {
+		out[i] = *c.owner
+	}
+	return out
+}

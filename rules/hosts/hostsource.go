@@ -1,0 +1,71 @@
+package hosts
+
+import (
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// hostObjectClaims adds what the objects of host sources claim. What proxy serves
+// them is not known, so one that asks for every host claims nothing: whether
+// that takes anything from anybody cannot be told.
+func hostObjectClaims(c *claims, in rules.Input) {
+	for o := range in.View.HostObjects() {
+		if leaving(in.View, &o.Meta) {
+			continue
+		}
+		owner := in.Owner(&o.Meta)
+		for _, h := range o.Hosts {
+			if host := Normalize(h.Host); host != "" {
+				c.addFrom(host, &o.Meta, owner, h.Deep)
+			}
+		}
+	}
+}
+
+// addFrom records a claim of an object of a host source.
+func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, deep bool) {
+	to := c.of(host, object, owner, snapshot.FromHostSource)
+	to.deep = to.deep || deep
+	to.bound(object.HostsSet)
+}
+
+// unreadObjects are the objects of host sources of which nothing is known.
+func unreadObjects(in rules.Input) []snapshot.Ref {
+	var out []snapshot.Ref
+	for o := range in.View.HostObjects() {
+		if o.Err != "" && !leaving(in.View, &o.Meta) {
+			out = append(out, o.Ref())
+		}
+	}
+	return out
+}
+
+// unreadHosts returns an advisory for each object of a host source of which it is
+// not known what it claims, be it all of it or a part.
+func unreadHosts(in rules.Input) []rules.Advisory {
+	var out []rules.Advisory
+	for o := range in.View.HostObjects() {
+		if leaving(in.View, &o.Meta) {
+			continue
+		}
+		var message string
+		switch {
+		case o.Err != "":
+			message = "its hosts could not be read: " + o.Err
+		case len(o.Odd) > 0:
+			message = "hosts that it may claim were not judged, for these cannot be compared: " + strings.Join(o.Odd, ", ")
+		default:
+			continue
+		}
+		owner := in.Owner(&o.Meta)
+		out = append(out, rules.Advisory{
+			Subject: rules.SubjectOf(&o.Meta),
+			Owners:  []rules.Owner{owner},
+			Message: message,
+			Objects: []rules.Object{rules.ObjectOf(&o.Meta, owner, "unreadable", "")},
+		})
+	}
+	return out
+}

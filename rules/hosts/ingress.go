@@ -1,0 +1,125 @@
+package hosts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// ingressClaims adds what Ingresses claim. Objects that are on their way out
+// claim nothing, and neither does a genuine solver of an ACME challenge, which
+// borrows the host of the certificate for a minute.
+func ingressClaims(c *claims, in rules.Input) {
+	classes := newClasses(in.View)
+	for ing := range in.View.Ingresses() {
+		if !claimsHosts(in.View, ing) {
+			continue
+		}
+		owner := in.Owner(&ing.Meta)
+		class := classes.of(ing)
+		for _, h := range ing.Hosts {
+			if host := Normalize(h.Host); host != "" {
+				c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name)
+			} else if name, shared := class.catchAll(ing); shared {
+				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name)
+			}
+		}
+		if !ing.DefaultOnly {
+			continue
+		}
+		if name, shared := class.catchAll(ing); shared {
+			c.add(name, &ing.Meta, owner, snapshot.FromDefault, ing.HostsSet, class.name)
+		}
+	}
+}
+
+// claimsHosts reports whether an Ingress takes part at all.
+func claimsHosts(v *snapshot.View, ing *snapshot.Ingress) bool {
+	if ing.Deleting {
+		return false
+	}
+	if ns := v.Namespace(ing.Namespace); ns != nil && ns.Terminating {
+		return false
+	}
+	return !isSolver(ing)
+}
+
+// isSolver reports whether an Ingress is a genuine HTTP01 solver: cert-manager's
+// label, an owning Challenge, only challenge paths, and no further host by
+// annotation. The label alone can be written by anybody.
+func isSolver(ing *snapshot.Ingress) bool {
+	if !ing.SolverLabel || !ing.ChallengeOwner || !ing.ChallengePaths {
+		return false
+	}
+	for _, h := range ing.Hosts {
+		if h.Source != snapshot.FromRule {
+			return false
+		}
+	}
+	return true
+}
+
+// class is the class that serves an Ingress.
+type class struct {
+	name       string // empty where no class is named and none is the default
+	controller string
+}
+
+// classes finds the class of an Ingress.
+type classes struct {
+	controllers map[string]string // by class name
+	fallback    string            // the default class
+}
+
+func newClasses(v *snapshot.View) classes {
+	c := classes{controllers: map[string]string{}}
+	var newest *snapshot.IngressClass
+	for ic := range v.IngressClasses() {
+		c.controllers[ic.Name] = ic.Controller
+		// Of several defaults admission takes the newest, then the first by
+		// name.
+		if ic.Default && (newest == nil || ic.Created.After(newest.Created)) {
+			newest, c.fallback = ic, ic.Name
+		}
+	}
+	return c
+}
+
+func (c classes) of(ing *snapshot.Ingress) class {
+	name := ing.Class
+	if name == "" {
+		name = c.fallback
+	}
+	return class{name: name, controller: c.controllers[name]}
+}
+
+// catchAll names the catch-all of a class, and reports whether its proxy is
+// shared: a claim to every host of a proxy of one's own takes nothing from
+// anybody.
+func (c class) catchAll(ing *snapshot.Ingress) (name string, shared bool) {
+	if c.ownProxy() {
+		if ing.LoadBalancerGroup == "" {
+			return "", false
+		}
+		return fmt.Sprintf("* (class %s, group %s)", c.name, ing.LoadBalancerGroup), true
+	}
+	if c.name == "" {
+		return "* (no class)", true
+	}
+	return fmt.Sprintf("* (class %s)", c.name), true
+}
+
+// ownProxy reports whether the controller makes a load balancer for each
+// Ingress. GKE's classes have no IngressClass object, so they are known by
+// name; so are the usual names where the manifests hold no IngressClass.
+func (c class) ownProxy() bool {
+	switch c.controller {
+	case "ingress.k8s.aws/alb", "eks.amazonaws.com/alb", "tailscale.com/ts-ingress":
+		return true
+	case "":
+		return c.name == "alb" || c.name == "gce" || strings.HasPrefix(c.name, "gce-") || c.name == "tailscale"
+	}
+	return false
+}

@@ -1,0 +1,337 @@
+package hosts_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/hosts"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// naive judges a sketch by holding everything against everything else. Hosts it
+// compares by what they match: it has a list of names, and a pattern is the set
+// of those that it covers.
+type naive struct {
+	*sketch
+	claims []naiveClaim
+}
+
+type naiveClaim struct {
+	host, object, owner string
+	deep                bool
+}
+
+func (s *sketch) naive() *naive {
+	n := &naive{sketch: s}
+	for _, p := range s.Parents {
+		gateway := n.gatewayOf(p)
+		for _, l := range p.Listeners {
+			if p.ID.Kind != "Gateway" && gateway != nil && plain(l.Hostname) != "" && l.Protocol != "TCP" {
+				n.claim(p.ID, plain(l.Hostname), true)
+			}
+			for _, r := range s.Routes {
+				if gateway == nil || r.Deleting || n.terminating(r.ID.Namespace) || r.Solver || !n.meets(r, p, l) {
+					continue
+				}
+				for _, host := range shared(r.Hostnames, l) {
+					if host == "" {
+						host = fmt.Sprintf("* (gateway %s/%s)", gateway.ID.Namespace, gateway.ID.Name)
+					}
+					n.claim(r.ID, host, true)
+				}
+			}
+		}
+	}
+	for _, i := range s.Ingresses {
+		for _, h := range i.Hosts {
+			if h = plain(h); h == "" {
+				h = fmt.Sprintf("* (class %s)", i.Class)
+			}
+			if !n.terminating(i.ID.Namespace) {
+				n.claim(i.ID, h, false)
+			}
+		}
+	}
+	return n
+}
+
+func (n *naive) claim(id sketchID, host string, deep bool) {
+	owner := "nobody in " + id.Namespace
+	for _, ns := range n.Namespaces {
+		if ns.Name == id.Namespace && ns.Owner != "" {
+			owner = ns.Owner
+		}
+	}
+	c := naiveClaim{host, fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name), owner, deep}
+	if !slices.Contains(n.claims, c) {
+		n.claims = append(n.claims, c)
+	}
+}
+
+// gatewayOf returns the Gateway that has the listeners of a parent in the end.
+func (n *naive) gatewayOf(p sketchParent) *sketchParent {
+	if p.Deleting || n.terminating(p.ID.Namespace) {
+		return nil
+	}
+	if p.ID.Kind == "Gateway" {
+		return &p
+	}
+	for _, g := range n.Parents {
+		if g.ID == p.Gateway && g.ID.Kind == "Gateway" && !g.Deleting && !n.terminating(g.ID.Namespace) &&
+			n.admitted(g.Admits, g.ID.Namespace, p.ID.Namespace) {
+			return &g
+		}
+	}
+	return nil
+}
+
+// meets reports whether the route may attach to the listener of the parent.
+func (n *naive) meets(r sketchRoute, p sketchParent, l sketchListener) bool {
+	asked := r.Default && p.Default && p.ID.Kind == "Gateway"
+	for _, ref := range r.Parents {
+		asked = asked || ref.ID == p.ID && (ref.Section == "" || ref.Section == l.Name) && (ref.Port == 0 || ref.Port == l.Port)
+	}
+	var can string
+	switch l.Protocol {
+	case "HTTP", "HTTPS":
+		can = "HTTPRoute GRPCRoute"
+	case "TLS":
+		can = "TLSRoute"
+	case "example.com/own":
+		if len(l.Kinds) > 0 {
+			can = "HTTPRoute GRPCRoute TLSRoute"
+		}
+	}
+	listed := len(l.Kinds) == 0 || slices.Contains(l.Kinds, r.ID.Kind)
+	return asked && listed && strings.Contains(can, r.ID.Kind) && n.admitted(l.Admits, p.ID.Namespace, r.ID.Namespace)
+}
+
+func (n *naive) admitted(how, own, other string) bool {
+	switch how {
+	case "same":
+		return own == other
+	case "team-a":
+		return other == "team-a"
+	case "edge":
+		return slices.ContainsFunc(n.Namespaces, func(ns sketchNamespace) bool { return ns.Name == other && ns.Edge })
+	}
+	return how != "none"
+}
+
+func (n *naive) terminating(namespace string) bool {
+	return slices.ContainsFunc(n.Namespaces, func(ns sketchNamespace) bool { return ns.Name == namespace && ns.Terminating })
+}
+
+// plain undoes the one odd spelling there is.
+func plain(host string) string {
+	if host == "A.X.test." {
+		return "a.x.test"
+	}
+	return host
+}
+
+// shared returns the patterns that cover just what a hostname of the route and
+// the listener both cover. No hostname stands for every name.
+func shared(hostnames []string, l sketchListener) []string {
+	listener := plain(l.Hostname)
+	if l.Protocol == "TCP" {
+		listener = ""
+	}
+	if len(hostnames) == 0 {
+		hostnames = []string{""}
+	}
+	var out []string
+	for _, h := range hostnames {
+		var both []string
+		for _, name := range covered(plain(h)) {
+			if slices.Contains(covered(listener), name) {
+				both = append(both, name)
+			}
+		}
+		if len(both) == 0 {
+			continue
+		}
+		for _, pattern := range []string{plain(h), listener} {
+			if slices.Equal(covered(pattern), both) {
+				out = append(out, pattern)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// covered returns the names that a pattern covers, of all that there are.
+func covered(pattern string) []string {
+	var out []string
+	for _, name := range allNames() {
+		labels, want := strings.Split(name, "."), strings.Split(pattern, ".")
+		switch {
+		case pattern == "":
+		case want[0] == "*":
+			if len(labels) < len(want) || !slices.Equal(labels[len(labels)-len(want)+1:], want[1:]) {
+				continue
+			}
+		case name != pattern:
+			continue
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// allNames are enough names to tell every two patterns apart.
+func allNames() []string {
+	return []string{"test", "x.test", "y.test", "a.x.test", "b.x.test", "a.a.x.test", "b.a.x.test", "c.b.a.x.test", "b.y.test", "myx.test", "other"}
+}
+
+// findings says who is at odds, a line for each host.
+func (n *naive) findings() []string {
+	hosts := map[string][]naiveClaim{}
+	for _, c := range n.claims {
+		hosts[c.host] = append(hosts[c.host], c)
+	}
+	lines := []string{}
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
+		var objects, owners []string
+		for _, c := range hosts[host] {
+			objects, owners = append(objects, c.object), append(owners, c.owner)
+		}
+		slices.Sort(objects)
+		slices.Sort(owners)
+		if len(slices.Compact(owners)) > 1 {
+			lines = append(lines, fmt.Sprintf("%s <- %s", host, strings.Join(objects, ", ")))
+		}
+	}
+	return lines
+}
+
+// coverings says which wildcard of one owner covers which pattern of another.
+func (n *naive) coverings() []string {
+	lines := []string{}
+	for _, w := range n.claims {
+		for _, c := range n.claims {
+			apart := strings.Count(c.host, ".") - strings.Count(w.host, ".")
+			wide, narrow := covered(w.host), covered(c.host)
+			covers := strings.HasPrefix(w.host, "*.") && !strings.HasPrefix(c.host, "* ") && w.host != c.host && len(narrow) > 0 &&
+				!slices.ContainsFunc(narrow, func(name string) bool { return !slices.Contains(wide, name) })
+			if covers && w.owner != c.owner && (w.deep || apart == 0 && !strings.HasPrefix(c.host, "*")) {
+				lines = append(lines, fmt.Sprintf("%s covers %s", w.host, c.host))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+// judged says what the rule makes of the sketch, in the same lines.
+func (s *sketch) judged() (findings, coverings []string, err error) {
+	rule := hosts.Rule()
+	owner := func(m *snapshot.Meta) rules.Owner {
+		o := rules.Owner{Namespace: m.Namespace}
+		for _, ns := range s.Namespaces {
+			if ns.Name == m.Namespace {
+				o.Name = ns.Owner
+			}
+		}
+		return o
+	}
+	view := s.snapshot().View(slices.Concat(rule.Needs, rule.Uses)...)
+	res, err := rule.Run(rules.Input{View: view, Owner: owner})
+	findings, coverings = []string{}, []string{}
+	for _, v := range res.Violations {
+		var objects []string
+		for _, o := range v.Objects {
+			objects = append(objects, o.Ref.String())
+		}
+		slices.Sort(objects)
+		findings = append(findings, fmt.Sprintf("%s <- %s", v.Subject.Name, strings.Join(objects, ", ")))
+	}
+	for _, a := range res.Advisories {
+		if strings.Contains(a.Message, " covers ") {
+			coverings = append(coverings, a.Message)
+		}
+	}
+	slices.Sort(findings)
+	slices.Sort(coverings)
+	return findings, coverings, err
+}
+
+// differ returns how the rule and the naive judge differ.
+func (s *sketch) differ() string {
+	findings, coverings, err := s.judged()
+	if err != nil {
+		return err.Error()
+	}
+	n := s.naive()
+	return cmp.Diff(n.findings(), findings) + cmp.Diff(n.coverings(), coverings)
+}
+
+// shrink takes away objects for as long as the judges still differ.
+func (s sketch) shrink() sketch {
+	for smaller := true; smaller; {
+		smaller = false
+		for _, t := range s.without() {
+			if t.differ() != "" {
+				s, smaller = t, true
+				break
+			}
+		}
+	}
+	return s
+}
+
+// without returns the sketches that lack one object of this one.
+func (s sketch) without() []sketch {
+	var out []sketch
+	for i := range s.Parents {
+		t := s
+		t.Parents = slices.Delete(slices.Clone(s.Parents), i, i+1)
+		out = append(out, t)
+	}
+	for i := range s.Routes {
+		t := s
+		t.Routes = slices.Delete(slices.Clone(s.Routes), i, i+1)
+		out = append(out, t)
+	}
+	for i := range s.Ingresses {
+		t := s
+		t.Ingresses = slices.Delete(slices.Clone(s.Ingresses), i, i+1)
+		out = append(out, t)
+	}
+	return out
+}
+
+func checkSketch(t *testing.T, seed uint64) {
+	t.Helper()
+	s := drawSketch(seed)
+	if s.differ() == "" {
+		return
+	}
+	small := s.shrink()
+	t.Fatalf("seed %d: the naive judge (-) and the rule (+) differ:\n%s\nin %+v", seed, small.differ(), small)
+}
+
+func TestHostsAgreeWithNaiveJudge(t *testing.T) {
+	contested := 0
+	for seed := range uint64(2000) {
+		checkSketch(t, seed)
+		s := drawSketch(seed)
+		contested += len(s.naive().findings())
+	}
+	// Clusters in which nothing ever meets would prove nothing.
+	if contested < 500 {
+		t.Errorf("only %d hosts were contested", contested)
+	}
+}
+
+func FuzzHostsAgreeWithNaiveJudge(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(checkSketch)
+}

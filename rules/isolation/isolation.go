@@ -1,0 +1,171 @@
+// Package isolation is the rule default-deny-present: every namespace with
+// workloads denies traffic by default.
+package isolation
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/isolation/policy"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+	"github.com/eventuallytrue/audit/rules/workloads"
+)
+
+// Rule returns the rule default-deny-present.
+func Rule() *rules.Rule {
+	return &rules.Rule{
+		Name: "default-deny-present",
+		Doc: `every namespace with workloads denies traffic by default
+
+A pod that no policy selects accepts traffic from everywhere and may connect to
+everywhere. A namespace denies a direction by default if valid policies select
+every pod that it could contain, and none of them admits everything. Then a new
+workload is isolated until someone opens it.
+
+Ingress and egress are evaluated separately. The verdict is "missing" if no
+policy, or not enough of them, denies the direction; "partial" if only some peers
+are denied; and "defeated" if an allow-all beside the deny opens it again. A
+missing deny has a lower severity if every current workload is isolated anyway,
+and a defeated one if it is open only for some workloads or to some peers.
+
+A namespace without live workloads is an advisory, and so is a pod in the host
+network, which no policy isolates. Whether the network plugin enforces a policy
+can't be detected from objects.`,
+		Severity: rules.High,
+		Subject:  rules.SubjectNamespace,
+		Needs: slices.Sorted(slices.Values(slices.Concat(snapshot.WorkloadKinds(), snapshot.PolicyKinds(),
+			[]snapshot.Kind{snapshot.Namespaces, snapshot.Pods}))),
+		Settings: []rules.Setting{rules.SettingDirections, rules.SettingExemptNamespaces},
+		Run:      run,
+	}
+}
+
+func run(in rules.Input) (rules.Result, error) {
+	var res rules.Result
+	for n := range evaluateNamespaces(in.View) {
+		exempt := in.Exempt(n.meta.Name)
+		res.Isolation = append(res.Isolation, n.row(exempt))
+		for _, d := range snapshot.Directions() {
+			if exempt || !slices.Contains(in.Directions, d) {
+				res.Exempted = append(res.Exempted, n.subject(d))
+			}
+		}
+		if exempt {
+			continue
+		}
+		owner := in.Owner(n.meta)
+		res.Advisories = append(res.Advisories, n.advisories(owner)...)
+		for _, d := range in.Directions {
+			v, ok := n.violation(d, owner, in)
+			switch {
+			case len(n.unsupported) > 0:
+				res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
+			case !ok:
+			case n.workloads == 0:
+				res.Advisories = append(res.Advisories, adviseWithoutWorkloads(v))
+			case n.terminating:
+				res.Advisories = append(res.Advisories, adviseTerminating(v))
+			default:
+				res.Violations = append(res.Violations, v)
+			}
+		}
+	}
+	return res, nil
+}
+
+// evaluateNamespaces evaluates every namespace that exists or that an object is in,
+// sorted by name. It yields one at a time, since all results together take more
+// memory than the facts.
+func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
+	workloads := workloads.Live(v)
+	policies := policy.Compile(v)
+	off := unenforced(v)
+	metas := map[string]*snapshot.Meta{}
+	for ns := range v.Namespaces() {
+		metas[ns.Name] = &ns.Meta
+	}
+	// Manifests may not include the Namespace.
+	missing := func(name string) {
+		if metas[name] == nil {
+			metas[name] = &snapshot.Meta{Kind: "Namespace", Name: name}
+		}
+	}
+	for name := range workloads {
+		missing(name)
+	}
+	for name := range policies.Namespaces() {
+		missing(name)
+	}
+	unmodelled := map[string][]string{}
+	for u := range v.Unsupported() {
+		unmodelled[u.Namespace] = append(unmodelled[u.Namespace], string(u.Kind))
+	}
+	return func(yield func(*namespaceIsolation) bool) {
+		for _, name := range slices.Sorted(maps.Keys(metas)) {
+			var labels snapshot.Labels
+			terminating := false
+			if ns := v.Namespace(name); ns != nil {
+				labels, terminating = ns.Labels, ns.Terminating
+			}
+			n := evaluateNamespace(metas[name], off, policies.For(name, labels), workloads[name])
+			n.terminating = terminating
+			// Some may apply to any namespace.
+			n.unsupported = slices.Concat(unmodelled[""], unmodelled[name])
+			slices.Sort(n.unsupported)
+			n.unsupported = slices.Compact(n.unsupported)
+			if !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// unenforced returns what disables the enforcement of policies, or nil.
+func unenforced(v *snapshot.View) *snapshot.Enforcement {
+	for e := range v.Enforcements() {
+		return e
+	}
+	return nil
+}
+
+// advisories returns the advisories of a namespace whatever its verdict.
+func (n *namespaceIsolation) advisories(owner rules.Owner) []rules.Advisory {
+	var out []rules.Advisory
+	if len(n.unsupported) > 0 {
+		out = append(out, rules.Advisory{
+			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: n.meta.Name, Detail: "not evaluated"},
+			Owners:  []rules.Owner{owner},
+			Message: "default-deny was not evaluated: the namespace may be subject to policies of unsupported kinds: " +
+				strings.Join(n.unsupported, ", "),
+		})
+	}
+	if len(n.host) > 0 {
+		a := rules.Advisory{
+			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: n.meta.Name, Detail: "host network"},
+			Owners:  []rules.Owner{owner},
+			Message: rules.Count(len(n.host), "workload") + " in the host network, which no policy isolates",
+		}
+		for _, w := range n.host {
+			a.Objects = append(a.Objects, rules.ObjectOf(w.Meta, owner, reasonHostNetwork, ""))
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func adviseWithoutWorkloads(v rules.Violation) rules.Advisory {
+	return rules.Advisory{
+		Subject: v.Subject, Owners: v.Owners,
+		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default; the namespace has no live workload, but the next one would be open",
+	}
+}
+
+func adviseTerminating(v rules.Violation) rules.Advisory {
+	return rules.Advisory{
+		Subject: v.Subject, Owners: v.Owners, Objects: v.Objects,
+		Message: strings.ToLower(v.Subject.Detail) + " is not denied by default for workloads that still run in a namespace that is being deleted",
+	}
+}

@@ -1,0 +1,248 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// Set is a list of policies that apply to one namespace in one direction, and what
+// they do together.
+type Set struct {
+	direction     snapshot.Direction
+	policies      []*compiledPolicy  // valid ones that affect the direction, in order
+	effects       []effect           // of each alone
+	always        []int              // those without label requirements, which select every pod
+	pods          selectorIndex[int] // which of the others select a pod
+	invalid       int                // policies that can't be in force
+	denied        [peerClasses]bool  // whether a policy that is not an allow-all denies the class to every possible pod
+	everyPod      *evaluation        // of the policies that each select every possible pod
+	untouched     string             // the reason for a pod to which no policy denies anything
+	byLabels      map[string]*evaluation
+	bySome        map[string]*evaluation // by the policies that select a pod, without those that select every pod
+	opensEveryPod []bool                 // by policy: known to open every pod
+	searched      int                    // policies tried so far to find allow-all rules
+}
+
+// evaluation is what the policies that select a pod do to it.
+type evaluation struct {
+	effect
+	allowAlls []AllowAll
+}
+
+// newSet evaluates the parts of policies that are about one namespace, which come
+// in the order in which they are consulted.
+func newSet(parts []part, d snapshot.Direction) *Set {
+	r := &Set{direction: d, byLabels: map[string]*evaluation{}, bySome: map[string]*evaluation{}}
+	var selectors [][]snapshot.Selector // by policy
+	for _, p := range parts {
+		switch {
+		case p.policy.Invalid != "" && p.policy.Isolates[d]:
+			r.invalid++
+		case p.policy.Invalid != "":
+		case !p.policy.Isolates[d] && len(p.policy.Denies[d])+len(p.policy.Rules[d]) == 0:
+		default:
+			if last := len(r.policies) - 1; last < 0 || r.policies[last] != p.policy {
+				r.policies = append(r.policies, p.policy)
+				selectors = append(selectors, nil)
+			}
+			last := len(r.policies) - 1
+			selectors[last] = append(selectors[last], p.pods)
+			if len(p.pods) > 0 {
+				r.pods.add(p.pods, last)
+			} else if n := len(r.always); n == 0 || r.always[n-1] != last {
+				r.always = append(r.always, last)
+			}
+		}
+	}
+	r.evaluateEveryPod(selectors)
+	return r
+}
+
+// Policies returns the valid policies of the set, in order.
+func (r *Set) Policies() []*snapshot.Policy {
+	out := make([]*snapshot.Policy, len(r.policies))
+	for i, p := range r.policies {
+		out[i] = p.Policy
+	}
+	return out
+}
+
+// Invalid returns how many policies can't be in force.
+func (r *Set) Invalid() int { return r.invalid }
+
+// Denies reports whether every possible pod is denied by default the pods of the
+// cluster, and the addresses outside.
+func (r *Set) Denies() (pods, outside bool) { return r.denied[cluster], r.denied[internet] }
+
+// EveryPod returns how far the policies that select every possible pod open it, and
+// which of them do.
+func (r *Set) EveryPod() (Scope, []AllowAll) { return r.everyPod.byRule, r.everyPod.allowAlls }
+
+// Pod returns why a pod with these labels is open, empty if it is isolated, and the
+// policies that open it.
+func (r *Set) Pod(labels snapshot.Labels) (reason string, allowAlls []AllowAll) {
+	j := r.evaluate(labels)
+	return j.reason(r.untouched), j.allowAlls
+}
+
+// Tally counts the policies that deny something but not to every pod, those that
+// admit everything, and the others.
+func (r *Set) Tally() (narrow, all, other int) {
+	for _, e := range r.effects {
+		switch {
+		case e.byRule == ScopeAll:
+			all++
+		case e.deniesAnything():
+			narrow++
+		default:
+			other++
+		}
+	}
+	return narrow, all, other
+}
+
+// evaluateEveryPod evaluates what the policies do to every pod that could exist.
+func (r *Set) evaluateEveryPod(selectors [][]snapshot.Selector) {
+	r.effects = make([]effect, len(r.policies))
+	var denying [peerClasses][]snapshot.Selector
+	for c := range denying {
+		denying[c] = make([]snapshot.Selector, 0, len(r.policies))
+	}
+	var everyPod []int
+	var passes []*compiledPolicy
+	deniesAnything := false
+	for i, p := range r.policies {
+		if i > 0 && !sameTier(p, r.policies[i-1]) {
+			passes = nil
+		}
+		e := p.effectAlone(r.direction, passes)
+		r.effects[i] = e
+		deniesAnything = deniesAnything || e.deniesAnything()
+		for c := range denying {
+			if e.denies[c] {
+				denying[c] = append(denying[c], selectors[i]...)
+			}
+		}
+		if coversAll(selectors[i]) {
+			everyPod = append(everyPod, i)
+			if only := p.passing(r.direction); only != nil {
+				passes = append(passes, only)
+			}
+		}
+	}
+	for c := range denying {
+		r.denied[c] = coversAll(denying[c])
+	}
+	switch {
+	case deniesAnything:
+		r.untouched = ReasonNotSelected
+	case r.invalid > 0:
+		r.untouched = ReasonInvalidPolicy
+	default:
+		r.untouched = ReasonNoPolicy
+	}
+	r.opensEveryPod = make([]bool, len(r.policies))
+	r.everyPod = r.evaluateAt(everyPod)
+	if slices.Equal(everyPod, r.always) {
+		r.bySome[""] = r.everyPod
+	}
+	for _, o := range r.everyPod.allowAlls {
+		r.opensEveryPod[o.place] = true
+	}
+}
+
+// evaluate returns what the policies do to pods with the given labels. The result
+// depends only on which policies select them, so it is cached by that.
+func (r *Set) evaluate(labels snapshot.Labels) *evaluation {
+	if r.pods.empty() {
+		return r.evaluateSelecting(nil)
+	}
+	key := labels.Key()
+	if j := r.byLabels[key]; j != nil {
+		return j
+	}
+	var some []int
+	r.pods.each(labels, func(i int) { some = append(some, i) })
+	slices.Sort(some)
+	j := r.evaluateSelecting(slices.Compact(some))
+	r.byLabels[key] = j
+	return j
+}
+
+// evaluateSelecting returns what some policies do together with those that select
+// every pod.
+func (r *Set) evaluateSelecting(some []int) *evaluation {
+	var which []byte
+	for _, i := range some {
+		which = append(strconv.AppendInt(which, int64(i), 36), ' ')
+	}
+	j := r.bySome[string(which)]
+	if j == nil {
+		all := slices.Concat(r.always, some)
+		slices.Sort(all)
+		j = r.evaluateAt(slices.Compact(all))
+		r.bySome[string(which)] = j
+	}
+	return j
+}
+
+// evaluateAt returns what the policies at some places do together.
+func (r *Set) evaluateAt(which []int) *evaluation {
+	v := decide(r.policiesAt(which), r.direction)
+	j := &evaluation{effect: v.effect()}
+	j.guarded = slices.ContainsFunc(which, func(i int) bool { return r.effects[i].deniesAnything() })
+	r.findAllowAlls(j, which)
+	return j
+}
+
+// policiesAt returns the policies at some places.
+func (r *Set) policiesAt(which []int) []*compiledPolicy {
+	policies := make([]*compiledPolicy, len(which))
+	for k, i := range which {
+		policies[k] = r.policies[i]
+	}
+	return policies
+}
+
+// AllowAll is a policy that opens the pods it selects.
+type AllowAll struct {
+	place  int // among the policies of the Set
+	Policy *snapshot.Policy
+	Scope  Scope
+	Alone  bool // without the help of others
+}
+
+// maxSought bounds how many policies are left out, one after the other, to find
+// those that open pods only together. Beyond it they are not named.
+const maxSearched = 4096
+
+// findAllowAlls finds which of some policies, which select a pod together, open it.
+// If none opens it that far by itself, these are the ones without which it would
+// not be open. Policies known to open every pod are not named again.
+func (r *Set) findAllowAlls(j *evaluation, which []int) {
+	opens := j.byRule
+	alone := func(i int) Scope { return r.effects[i].byRule }
+	together := opens != "" && !slices.ContainsFunc(which, func(i int) bool { return Wider(alone(i), opens) == alone(i) })
+	if together {
+		r.searched += len(which)
+	}
+	for k, i := range which {
+		if r.opensEveryPod[i] {
+			continue
+		}
+		if s := alone(i); s != "" {
+			j.allowAlls = append(j.allowAlls, AllowAll{i, r.policies[i].Policy, s, true})
+			continue
+		}
+		if !together || r.searched > maxSearched {
+			continue
+		}
+		without := decide(r.policiesAt(slices.Delete(slices.Clone(which), k, k+1)), r.direction)
+		// Without a policy that denies, it would be open further.
+		if left := without.effect().byRule; left != opens && Wider(left, opens) == opens {
+			j.allowAlls = append(j.allowAlls, AllowAll{i, r.policies[i].Policy, opens, false})
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package isolation_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// tierCluster is one namespace under policies of several tiers, in the form that
+// the objects of every engine are turned into.
+type tierCluster struct {
+	Pods     []map[string]string
+	Policies []snapshot.Policy
+}
+
+// tierNamespace is the namespace of the pods, and of the policies that have one.
+const tierNamespace = "team-a"
+
+func drawTierCluster(from source) (c tierCluster) {
+	d := &packetDraw{source: from}
+	for range d.IntN(4) {
+		labels := map[string]string{}
+		if d.in(2) {
+			labels["app"] = oneOf(d, "web", "db")
+		}
+		c.Pods = append(c.Pods, labels)
+	}
+	for i := range 1 + d.IntN(5) {
+		c.Policies = append(c.Policies, d.tierPolicy(i))
+	}
+	return c
+}
+
+// tierPolicy draws a policy of any tier. No two have the same order.
+func (d *packetDraw) tierPolicy(i int) snapshot.Policy {
+	p := snapshot.Policy{
+		Meta:  snapshot.Meta{Group: "example.com", Kind: "Policy", Name: fmt.Sprintf("p%d", i)},
+		Tier:  oneOf(d, snapshot.TierAdmin, snapshot.TierDefault, snapshot.TierDefault, snapshot.TierBaseline),
+		Order: float64(10*d.IntN(100) + i),
+	}
+	subject := snapshot.PodPeer{Pods: oneOf(d, nil, nil, nil, has("app"), hasNot("app"), is("app", "web"))}
+	if d.in(3) {
+		p.Namespace, subject.OwnNamespace = tierNamespace, true
+	}
+	p.Subject = snapshot.Subject{subject}
+	for _, dir := range snapshot.Directions() {
+		p.Isolates[dir] = d.in(3)
+		for range d.IntN(4) {
+			p.Rules[dir] = append(p.Rules[dir], d.tierRule(p.Namespace != "", oneOf(d, snapshot.Allow, snapshot.Allow, snapshot.Deny, snapshot.Pass)))
+		}
+		if d.in(5) {
+			p.Denies[dir] = append(p.Denies[dir], d.tierRule(false, snapshot.Deny))
+		}
+	}
+	return p
+}
+
+func is(key, value string) snapshot.Selector {
+	return snapshot.Selector{{Key: key, Op: snapshot.In, Values: []string{value}}}
+}
+
+func isNot(key, value string) snapshot.Selector {
+	return snapshot.Selector{{Key: key, Op: snapshot.NotIn, Values: []string{value}}}
+}
+
+func has(key string) snapshot.Selector { return snapshot.Selector{{Key: key, Op: snapshot.Exists}} }
+
+func hasNot(key string) snapshot.Selector {
+	return snapshot.Selector{{Key: key, Op: snapshot.DoesNotExist}}
+}
+
+// tierRule draws a rule. What is denied or passed is denied or passed to a whole
+// class: by design such rules for some peers only do not count, and to packets they
+// would.
+func (d *packetDraw) tierRule(namespaced bool, action snapshot.Action) snapshot.Rule {
+	r := snapshot.Rule{Action: action, Ports: d.tierPorts()}
+	blocks := func(cidrs ...string) (list []snapshot.CIDR) {
+		for _, cidr := range cidrs {
+			list = append(list, snapshot.CIDR{Prefix: netip.MustParsePrefix(cidr)})
+		}
+		return list
+	}
+	all := snapshot.PodPeer{}
+	r.Peers = oneOf(d, snapshot.Peers{Everyone: true}, snapshot.Peers{Everyone: true}, snapshot.Peers{Internet: true},
+		snapshot.Peers{Pods: []snapshot.PodPeer{all}}, snapshot.Peers{Pods: []snapshot.PodPeer{all}, Internet: true}, snapshot.Peers{CIDRs: blocks("0.0.0.0/0", "::/0")})
+	if action != snapshot.Allow || d.in(3) {
+		return r
+	}
+	some := snapshot.Peers{CIDRs: blocks("0.0.0.0/1"), Pods: []snapshot.PodPeer{{Namespaces: has("env")}}}
+	others := snapshot.Peers{CIDRs: blocks("128.0.0.0/1"), Pods: []snapshot.PodPeer{{Namespaces: hasNot("env")}}}
+	r.Peers = oneOf(d, some, some, others, others, snapshot.Peers{CIDRs: some.CIDRs}, snapshot.Peers{Pods: others.Pods},
+		snapshot.Peers{Pods: []snapshot.PodPeer{{Pods: is("app", "web")}, {Pods: isNot("app", "web")}}},
+		snapshot.Peers{Pods: []snapshot.PodPeer{{Namespaces: isNot("kubernetes.io/metadata.name", tierNamespace)}}})
+	if namespaced && d.in(4) {
+		r.Peers = snapshot.Peers{Pods: []snapshot.PodPeer{{OwnNamespace: true}}}
+	}
+	r.Narrow = d.in(10)
+	return r
+}
+
+func (d *packetDraw) tierPorts() snapshot.Ports {
+	protocols := []snapshot.Protocol{snapshot.TCP, snapshot.UDP, snapshot.SCTP}[:1+d.IntN(3)]
+	span := oneOf(d, [2]int32{0, 65535}, [2]int32{1, 65535}, [2]int32{53, 53}, [2]int32{1, 1023}, [2]int32{1024, 65535}, [2]int32{1, 4095}, [2]int32{1, 4096}, [2]int32{1, 40000})
+	if d.in(2) {
+		return snapshot.Ports{All: true}
+	}
+	var out snapshot.Ports
+	for _, protocol := range protocols {
+		out.Ranges = append(out.Ranges, snapshot.PortRange{Protocol: protocol, First: span[0], Last: span[1]})
+	}
+	return out
+}
+
+// String returns the policies as they are consulted.
+func (c tierCluster) String() string {
+	lines := []string{fmt.Sprintf("pods %v", c.Pods)}
+	for _, p := range c.inOrder() {
+		lines = append(lines, fmt.Sprintf("%s %q tier %g order %g subject %+v isolates %v", p.Name, p.Namespace, p.Tier, p.Order, p.Subject, p.Isolates))
+		for _, d := range snapshot.Directions() {
+			for _, r := range slices.Concat(p.Denies[d], p.Rules[d]) {
+				lines = append(lines, fmt.Sprintf("  %s %s %+v on %+v narrow %v", d, []string{"allow", "deny", "pass"}[r.Action], r.Peers, r.Ports, r.Narrow))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,77 @@
+// Package ownership is the rule owner-known: each namespace with workloads has an
+// owner.
+package ownership
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+	"github.com/eventuallytrue/audit/rules/workloads"
+)
+
+// Rule returns the rule that somebody owns each namespace with workloads.
+func Rule() *rules.Rule {
+	return &rules.Rule{
+		Name: "owner-known",
+		Doc: `every namespace with workloads has an owner
+
+Whatever breaks in a namespace without an owner reaches nobody who can mend it:
+its findings go to the fallback owner, and for other rules the namespace counts
+as an owner of its own. The owner comes from the registry in the config, from
+the owner key of the Namespace, or from that of the object itself.
+
+An object that names another owner than its Namespace has is not believed and
+is an advisory, except in a namespace that is shared.`,
+		Severity: rules.Low,
+		Subject:  rules.SubjectNamespace,
+		Needs: slices.Sorted(slices.Values(append(snapshot.WorkloadKinds(),
+			snapshot.Namespaces, snapshot.Pods))),
+		Settings: []rules.Setting{rules.SettingExemptNamespaces},
+		Run:      run,
+	}
+}
+
+func run(in rules.Input) (rules.Result, error) {
+	var res rules.Result
+	byNamespace := workloads.Live(in.View)
+	for _, name := range slices.Sorted(maps.Keys(byNamespace)) {
+		if in.Exempt(name) {
+			res.Exempted = append(res.Exempted, rules.Subject{Kind: rules.SubjectNamespace, Name: name})
+			continue
+		}
+		if ns := in.View.Namespace(name); ns != nil && ns.Terminating {
+			continue
+		}
+		var unowned []rules.Object
+		for _, w := range byNamespace[name] {
+			owner := in.Owner(w.Meta)
+			if !owner.Known() {
+				unowned = append(unowned, rules.ObjectOf(w.Meta, owner, "no-owner", "names none, and neither does its Namespace"))
+			}
+			if a, ok := rules.Contradiction(w.Meta, owner); ok {
+				res.Advisories = append(res.Advisories, a)
+			}
+		}
+		if len(unowned) > 0 {
+			slices.SortStableFunc(unowned, rules.CompareObjects)
+			res.Violations = append(res.Violations, unownedViolation(name, unowned))
+		}
+	}
+	return res, nil
+}
+
+func unownedViolation(namespace string, unowned []rules.Object) rules.Violation {
+	return rules.Violation{
+		Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: namespace},
+		Verdict: "unowned",
+		Owners:  []rules.Owner{{Namespace: namespace}},
+		Message: fmt.Sprintf("Nobody is known to own %s in namespace %s.", rules.Count(len(unowned), "workload"), namespace),
+		Cause:   rules.Arrivals("unowned", unowned),
+		Remedy: "Name the owner on the Namespace with one of the configured owner keys, or add the namespace to a team " +
+			"in the config.",
+		Objects: unowned,
+	}
+}

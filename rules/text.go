@@ -1,0 +1,76 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Count returns a number of nouns: "1 policy", "2 policies".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// CountVerb returns a count of nouns with the verb that goes with it.
+func CountVerb(n int, noun, verb string) string {
+	if n == 1 {
+		verb += "s"
+	}
+	return Count(n, noun) + " " + verb
+}
+
+// Age returns a duration as people read ages: days from two days on, hours from
+// two hours on, minutes from two minutes on, else seconds.
+func Age(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd", int(d/(24*time.Hour)))
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%dh", int(d/time.Hour))
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%dm", int(d/time.Minute))
+	}
+	return fmt.Sprintf("%ds", int(d/time.Second))
+}
+
+// Timestamp returns a moment as messages give it: UTC, to the second.
+func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+// Span returns the oldest and the newest known creation, zero if none is known.
+func Span(objects []Object) (oldest, newest time.Time) {
+	for _, o := range objects {
+		if o.Created.IsZero() {
+			continue
+		}
+		if oldest.IsZero() || o.Created.Before(oldest) {
+			oldest = o.Created
+		}
+		if o.Created.After(newest) {
+			newest = o.Created
+		}
+	}
+	return oldest, newest
+}
+
+// Arrivals says when workloads came, which are called by an adjective. It says
+// nothing of none.
+func Arrivals(adjective string, workloads []Object) string {
+	oldest, newest := Span(workloads)
+	switch {
+	case len(workloads) == 0:
+		return ""
+	case oldest.IsZero():
+		return fmt.Sprintf("When the %s workloads came is not known.", adjective)
+	case len(workloads) > 1 && oldest.Equal(newest):
+		return fmt.Sprintf("The %s workloads came %s.", adjective, Timestamp(oldest))
+	case len(workloads) == 1:
+		return fmt.Sprintf("The %s workload came %s.", adjective, Timestamp(oldest))
+	}
+	return fmt.Sprintf("The oldest %s workload came %s, the newest %s.", adjective, Timestamp(oldest), Timestamp(newest))
+}

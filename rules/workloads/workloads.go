@@ -1,0 +1,119 @@
+// Package workloads finds the workloads of a cluster that have pods, or will.
+package workloads
+
+import (
+	"slices"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// Workload is the topmost known owner of some pods, or a pod that nothing known
+// owns.
+type Workload struct {
+	Meta *snapshot.Meta
+	// Pods are the distinct label sets of its live pods; where it has none, the
+	// one that its template would give them.
+	Pods []snapshot.Labels
+	// HostNetwork is true where the pods are in the host's network, which no policy
+	// isolates.
+	HostNetwork bool
+}
+
+func (w *Workload) addPod(pod *snapshot.Pod) {
+	// A workload is taken to be in the host's network if one of its pods is:
+	// it is then never called isolated.
+	w.HostNetwork = w.HostNetwork || pod.HostNetwork
+	key := pod.Labels.Key()
+	if !slices.ContainsFunc(w.Pods, func(l snapshot.Labels) bool { return l.Key() == key }) {
+		w.Pods = append(w.Pods, pod.Labels)
+	}
+}
+
+// Live returns the workloads that have or may yet have pods, by
+// namespace, each list in the order of the view.
+func Live(v *snapshot.View) map[string][]*Workload {
+	known := map[snapshot.Ref]*snapshot.Workload{}
+	for w := range v.Workloads() {
+		known[w.Ref()] = w
+	}
+	made := map[*snapshot.Workload]*Workload{}
+	byNamespace := map[string][]*Workload{}
+	for pod := range v.Pods() {
+		if pod.Finished {
+			continue
+		}
+		top := topmost(known, pod.Namespace, pod.Controller)
+		if top == nil {
+			byNamespace[pod.Namespace] = append(byNamespace[pod.Namespace], &Workload{
+				Meta: &pod.Meta, Pods: []snapshot.Labels{pod.Labels}, HostNetwork: pod.HostNetwork,
+			})
+			continue
+		}
+		w := made[top]
+		if w == nil {
+			w = &Workload{Meta: &top.Meta}
+			made[top] = w
+		}
+		w.addPod(pod)
+	}
+	for w := range v.Workloads() {
+		if live := made[w]; live != nil {
+			byNamespace[w.Namespace] = append(byNamespace[w.Namespace], live)
+			continue
+		}
+		// Without pods only what will make some counts, and what it belongs to
+		// stands for it.
+		top := topmost(known, w.Namespace, w.Controller)
+		if w.Finished || w.Deleting || top != nil && top != w {
+			continue
+		}
+		byNamespace[w.Namespace] = append(byNamespace[w.Namespace], &Workload{
+			Meta: &w.Meta, Pods: []snapshot.Labels{templateLabels(w)}, HostNetwork: w.HostNetwork,
+		})
+	}
+	for _, list := range byNamespace {
+		slices.SortFunc(list, func(a, b *Workload) int { return a.Meta.Ref().Compare(b.Meta.Ref()) })
+	}
+	return byNamespace
+}
+
+// topmost returns the highest known controller above an object, or nil. References
+// written by hand may go round: then it is the last one before they do, which for
+// an object in the circle is the object itself.
+func topmost(known map[snapshot.Ref]*snapshot.Workload, namespace string, c snapshot.Controller) *snapshot.Workload {
+	var above []*snapshot.Workload
+	for {
+		w := known[snapshot.Ref{Group: c.Group, Kind: c.Kind, Namespace: namespace, Name: c.Name}]
+		if w == nil || slices.Contains(above, w) {
+			break
+		}
+		above, c = append(above, w), w.Controller
+	}
+	if len(above) == 0 {
+		return nil
+	}
+	return above[len(above)-1]
+}
+
+// templateLabels returns the labels that the pods of a workload will have: those
+// of its template and those that its controller adds. A value that cannot be
+// known beforehand is empty, so that a policy that asks only for the key
+// selects it.
+func templateLabels(w *snapshot.Workload) snapshot.Labels {
+	switch w.Kind {
+	case "Deployment":
+		return w.PodLabels.With("pod-template-hash", "")
+	case "StatefulSet":
+		return w.PodLabels.With("statefulset.kubernetes.io/pod-name", w.Name+"-0",
+			"apps.kubernetes.io/pod-index", "0", "controller-revision-hash", "")
+	case "DaemonSet":
+		return w.PodLabels.With("controller-revision-hash", "", "pod-template-generation", "")
+	case "Job":
+		return w.PodLabels.With("batch.kubernetes.io/job-name", w.Name, "job-name", w.Name,
+			"batch.kubernetes.io/controller-uid", w.UID, "controller-uid", w.UID)
+	case "CronJob":
+		return w.PodLabels.With("batch.kubernetes.io/job-name", "", "job-name", "",
+			"batch.kubernetes.io/controller-uid", "", "controller-uid", "")
+	}
+	return w.PodLabels
+}
