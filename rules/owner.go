@@ -7,27 +7,28 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Owner is who must act for an object.
+// Owner is the team that must act on an object.
 type Owner struct {
-	// Name is the team's name. It is empty where no owner is known.
+	// Name is the team's name. It is empty if no owner is known.
 	Name string
-	// Namespace is the namespace that stands for the owner where none is
-	// known: each such namespace is an owner of its own.
+	// Namespace identifies the owner if none is known: each such namespace counts
+	// as an owner of its own.
 	Namespace string
-	// Source says what decided, for people: "label owner of the Namespace".
+	// Source says for people where the owner comes from: "label owner of the
+	// Namespace".
 	Source string
-	// Contradicts is the object's own owner key where it names another owner
-	// than its Namespace and was not believed.
+	// Contradicts is the object's own owner key if it names a different owner than
+	// the Namespace and was therefore ignored.
 	Contradicts snapshot.OwnerKey
 }
 
 // Is reports whether two objects have the same owner.
 func (o Owner) Is(other Owner) bool { return o.ID() == other.ID() }
 
-// Known reports whether somebody is named as owner.
+// Known reports whether the owner is known by name.
 func (o Owner) Known() bool { return o.Name != "" }
 
-// String returns the owner as people write it.
+// String returns the owner's name, or "no owner".
 func (o Owner) String() string {
 	if o.Known() {
 		return o.Name
@@ -35,7 +36,7 @@ func (o Owner) String() string {
 	return "no owner"
 }
 
-// ID returns what makes two owners the same.
+// ID returns the identity of the owner.
 func (o Owner) ID() OwnerID {
 	if o.Known() {
 		return OwnerID{team: o.Name}
@@ -43,17 +44,17 @@ func (o Owner) ID() OwnerID {
 	return OwnerID{namespace: o.Namespace}
 }
 
-// OwnerID is what makes owners one: a team, or the namespace that stands for one
-// that is not known.
+// OwnerID identifies an owner: a team, or the namespace of an owner that is not
+// known.
 type OwnerID struct{ team, namespace string }
 
-// SameOwner reports whether all owners are one.
+// SameOwner reports whether all owners are the same.
 func SameOwner(owners []Owner) bool {
 	return !slices.ContainsFunc(owners, func(o Owner) bool { return !o.Is(owners[0]) })
 }
 
-// Contradiction returns the advisory for an object that names another owner
-// than its Namespace has, and whether there is one.
+// Contradiction returns the advisory for an object that names a different owner
+// than its Namespace, and whether there is one.
 func Contradiction(m *snapshot.Meta, owner Owner) (Advisory, bool) {
 	claimed := owner.Contradicts
 	if claimed.Value == "" {
@@ -66,7 +67,7 @@ func Contradiction(m *snapshot.Meta, owner Owner) (Advisory, bool) {
 	return Advisory{
 		Subject: SubjectOf(m),
 		Owners:  []Owner{owner},
-		Message: fmt.Sprintf("its %s %s names %s as owner, but the Namespace belongs to %s, who counts",
+		Message: fmt.Sprintf("its %s %s names %s as the owner, but the Namespace belongs to %s, which takes precedence",
 			sort, claimed.Key, claimed.Value, owner.Name),
 		Objects: []Object{ObjectOf(m, owner, "owner-contradiction", "")},
 	}, true

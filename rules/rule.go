@@ -1,10 +1,9 @@
 // Package rules holds the invariants that audit makes eventually true.
 //
 // A rule is a value: a name, a doc, the kinds it needs and a pure function from
-// a view of the snapshot to violations. Rules do no IO, hold no state and look
-// at no clock. To add one, write its package beneath this one, its folder of
-// fixtures in testdata/rules, and its line in catalog.All; rulestest holds it to
-// the rest.
+// a view of the snapshot to violations. Rules do no IO, hold no state and read no
+// clock. To add one, write a package below this one, a folder of fixtures in
+// testdata/rules, and a line in catalog.All; package rulestest checks the rest.
 package rules
 
 import (
@@ -20,65 +19,65 @@ import (
 
 // Rule is an invariant of a cluster.
 type Rule struct {
-	// Name states what must hold, in lower case with dashes. It is the file
-	// name, the fixture folder, the metric label and part of every finding's
-	// identity, so it is never changed and never used again.
+	// Name states what must hold, in lower case with dashes. It is the name of the
+	// fixture folder, a metric label and part of every finding's identity, so it is
+	// never changed and never reused.
 	Name string
-	// Doc is what users read of the rule. Up to the first blank line it is the
-	// title: no capital, no period, at most 72 letters.
+	// Doc is the rule's documentation for users. The part before the first blank
+	// line is the title: no capital, no period, at most 72 letters.
 	Doc string
-	// Severity is what a violation weighs, where neither the config nor the
-	// violation itself says otherwise.
+	// Severity is the severity of a violation unless the config or the violation
+	// itself changes it.
 	Severity Severity
-	// Subject is the kind of thing whose state the rule judges: one of the
-	// Subject constants.
+	// Subject is the kind of thing that violations are about: one of the Subject
+	// constants.
 	Subject string
 	// Needs are the kinds that Run may read. If one of them was not read
-	// completely the rule is skipped, and nothing is known of its subjects.
+	// completely the rule is skipped, and nothing is known about its subjects.
 	Needs []snapshot.Kind
-	// Uses are kinds that Run may read beside those, for evidence of causes: it
-	// judges without them where View.Known says that they were not read.
+	// Uses are further kinds that Run may read as evidence of causes. Where
+	// View.Known reports that they were not read, it evaluates without them.
 	Uses []snapshot.Kind
-	// Settings are the settings of the config that the rule obeys beside its
+	// Settings are the settings in the config that the rule supports, besides its
 	// severity.
 	Settings []Setting
-	// Run judges. The order of what it returns does not matter. An error or a
-	// panic means that nothing is known of the rule's subjects.
+	// Run evaluates the rule. The order of what it returns does not matter. An
+	// error or a panic means that nothing is known about the rule's subjects.
 	Run func(Input) (Result, error)
 }
 
-// The kinds of subject there are.
+// The kinds of subjects.
 const (
 	SubjectHost      = "Host"
 	SubjectNamespace = "Namespace"
 	SubjectTemplate  = "ConstraintTemplate"
 )
 
-// Setting names a setting that a rule may obey.
+// Setting names a setting that a rule may support.
 type Setting string
 
-// The settings there are, as the config spells them.
+// The settings, as the config spells them.
 const (
 	SettingDirections       Setting = "directions"
 	SettingExemptNamespaces Setting = "exemptNamespaces"
 )
 
-// Input is all that a rule judges by.
+// Input is all that a rule evaluates.
 type Input struct {
-	// View serves the kinds that the rule needs.
+	// View gives access to the kinds that the rule needs.
 	View *snapshot.View
-	// Owner says who owns an object. It never fails.
+	// Owner returns the owner of an object. It never fails.
 	Owner func(*snapshot.Meta) Owner
 	// Directions are the directions that must be denied by default.
 	Directions []snapshot.Direction
 	// Exempt reports whether the config exempts a namespace from the rule.
 	Exempt func(namespace string) bool
-	// Before says what an earlier sweep saw of a namespace and a direction. It
-	// is nil where none is known.
+	// Previous returns what an earlier sweep found for a namespace and a direction.
+	// It is nil if no earlier sweep is known.
 	Previous func(namespace string, d snapshot.Direction) Previous
 }
 
-// Earlier is what an earlier sweep saw. The zero value is nothing.
+// Previous is what an earlier sweep found. The zero value means nothing.
 type Previous struct {
 	State IsolationState
 	At    time.Time
@@ -89,14 +88,14 @@ type Result struct {
 	Violations []Violation
 	Advisories []Advisory
 	Isolation  []Isolation // of default-deny-present only
-	// Unjudged are subjects of which the rule knows that it cannot judge them:
-	// that there is no violation of theirs says nothing.
+	// NotEvaluated are subjects that the rule could not evaluate: the absence of a
+	// violation says nothing about them.
 	NotEvaluated []Subject
-	// Unread are objects of which the rule cannot tell what subjects they belong
-	// to: that there is no violation any more which they were part of says nothing.
+	// Unread are objects whose subjects the rule cannot determine: a violation that
+	// involved one of them and is gone may still exist.
 	Unread []snapshot.Ref
-	// Waived are subjects that the config leaves out: that there is no violation
-	// of theirs does not say that anything was mended.
+	// Exempted are subjects that the config exempts: the absence of a violation
+	// does not mean that one was resolved.
 	Exempted []Subject
 }
 
@@ -114,7 +113,7 @@ func (r *Rule) Text() string {
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// Validate returns what is wrong with a set of rules, all of it at once.
+// Validate returns all that is wrong with a set of rules.
 func Validate(set []*Rule) error {
 	var errs []error
 	seen := map[string]bool{}
@@ -133,7 +132,7 @@ func Validate(set []*Rule) error {
 			bad("title %q is empty, longer than 72 letters or ends with a period", title)
 		}
 		if r.Text() == "" {
-			bad("doc says no more than its title")
+			bad("doc has no text after the title")
 		}
 		if r.Severity == 0 {
 			bad("no severity")
@@ -145,35 +144,35 @@ func Validate(set []*Rule) error {
 			bad("uses are unsorted")
 		}
 		if len(r.Needs) == 0 || !slices.IsSorted(r.Needs) || len(slices.Compact(slices.Clone(r.Needs))) != len(r.Needs) {
-			bad("needs are empty, unsorted or doubled")
+			bad("needs are empty, unsorted or contain duplicates")
 		}
 		if r.Run == nil {
-			bad("nothing to run")
+			bad("no Run function")
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Isolation is what the policies of one namespace amount to, as
-// default-deny-present judges them. The words are those of the report.
+// Isolation is the effect of the policies of one namespace, as evaluated by
+// default-deny-present. The words are those of the report.
 type Isolation struct {
 	Namespace string
 	Workloads int // live ones, without those in the host's network
 	Ingress   IsolationState
 	Egress    IsolationState
-	Open      string // none, ingress, egress, both, partial
+	Open      string // none, ingress, egress, both, partial: what allow-all rules reopen
 	Scope     string // all, world, cluster, tcp: how far open; empty if none
 	Exempt    bool   // exempted by the config
 	Exposed   []Exposed
-	// NotEvaluated are the kinds of policies that nothing here understands and
-	// that may be about the namespace: what stands in the row leaves them out.
+	// NotEvaluated are the kinds of policies that are not supported and may select
+	// pods of the namespace: the row leaves them out.
 	NotEvaluated []string
 }
 
-// Denial says whether traffic in one direction is denied by default.
+// IsolationState says whether traffic in one direction is denied by default.
 type IsolationState string
 
-// The denials there are.
+// The states of a direction.
 const (
 	Present IsolationState = "present"
 	Missing IsolationState = "missing"
@@ -184,5 +183,5 @@ const (
 type Exposed struct {
 	Kind, Name string
 	Direction  string // ingress, egress, both
-	Reason     string // a word of the verdict model, such as "not-selected"
+	Reason     string // such as "not-selected"
 }

@@ -27,15 +27,15 @@ func TestValidate(t *testing.T) {
 		{"a name that ends with a dash", func(r *Rule) { r.Name = "sound-" }, "name is not"},
 		{"a long name", func(r *Rule) { r.Name = strings.Repeat("a", 41) }, "longer than 40"},
 		{"no doc", func(r *Rule) { r.Doc = "" }, "title \"\" is empty"},
-		{"a doc that is only a title", func(r *Rule) { r.Doc = "a title" }, "no more than its title"},
+		{"a doc that is only a title", func(r *Rule) { r.Doc = "a title" }, "no text after the title"},
 		{"a title with a period", func(r *Rule) { r.Doc = "a title.\n\nText." }, "ends with a period"},
 		{"a long title", func(r *Rule) { r.Doc = strings.Repeat("a", 73) + "\n\nText." }, "longer than 72"},
 		{"no severity", func(r *Rule) { r.Severity = 0 }, "no severity"},
 		{"an unknown subject", func(r *Rule) { r.Subject = "Pod" }, `unknown subject "Pod"`},
 		{"no needs", func(r *Rule) { r.Needs = nil }, "needs are empty"},
-		{"needs out of order", func(r *Rule) { r.Needs = []snapshot.Kind{snapshot.Pods, snapshot.Jobs} }, "needs are empty, unsorted or doubled"},
-		{"a need twice", func(r *Rule) { r.Needs = []snapshot.Kind{snapshot.Pods, snapshot.Pods} }, "needs are empty, unsorted or doubled"},
-		{"nothing to run", func(r *Rule) { r.Run = nil }, "nothing to run"},
+		{"needs out of order", func(r *Rule) { r.Needs = []snapshot.Kind{snapshot.Pods, snapshot.Jobs} }, "needs are empty, unsorted or contain duplicates"},
+		{"a need twice", func(r *Rule) { r.Needs = []snapshot.Kind{snapshot.Pods, snapshot.Pods} }, "needs are empty, unsorted or contain duplicates"},
+		{"no Run function", func(r *Rule) { r.Run = nil }, "no Run function"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := sound()

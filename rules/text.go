@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Count returns a number of nouns: "1 policy", "2 policies".
+// Count returns a number with its noun: "1 policy", "2 policies".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -17,7 +17,8 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// CountVerb returns a count of nouns with the verb that goes with it.
+// CountVerb returns a number of nouns with a verb that agrees with it: "1 policy
+// selects", "2 policies select".
 func CountVerb(n int, noun, verb string) string {
 	if n == 1 {
 		verb += "s"
@@ -25,8 +26,8 @@ func CountVerb(n int, noun, verb string) string {
 	return Count(n, noun) + " " + verb
 }
 
-// Age returns a duration as people read ages: days from two days on, hours from
-// two hours on, minutes from two minutes on, else seconds.
+// Age returns a duration the way kubectl prints ages: days from two days on, hours
+// from two hours on, minutes from two minutes on, else seconds.
 func Age(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
@@ -39,10 +40,10 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%ds", int(d/time.Second))
 }
 
-// Timestamp returns a moment as messages give it: UTC, to the second.
+// Timestamp returns a time as messages spell it: in UTC, to the second.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-// Span returns the oldest and the newest known creation, zero if none is known.
+// Span returns the first and the last known creation time, zero if none is known.
 func Span(objects []Object) (oldest, newest time.Time) {
 	for _, o := range objects {
 		if o.Created.IsZero() {
@@ -58,19 +59,19 @@ func Span(objects []Object) (oldest, newest time.Time) {
 	return oldest, newest
 }
 
-// Arrivals says when workloads came, which are called by an adjective. It says
-// nothing of none.
+// Arrivals says when workloads, described by an adjective, were created. It is
+// empty if there are none.
 func Arrivals(adjective string, workloads []Object) string {
 	oldest, newest := Span(workloads)
 	switch {
 	case len(workloads) == 0:
 		return ""
 	case oldest.IsZero():
-		return fmt.Sprintf("When the %s workloads came is not known.", adjective)
+		return fmt.Sprintf("The creation times of the %s workloads are unknown.", adjective)
 	case len(workloads) > 1 && oldest.Equal(newest):
-		return fmt.Sprintf("The %s workloads came %s.", adjective, Timestamp(oldest))
+		return fmt.Sprintf("The %s workloads were created at %s.", adjective, Timestamp(oldest))
 	case len(workloads) == 1:
-		return fmt.Sprintf("The %s workload came %s.", adjective, Timestamp(oldest))
+		return fmt.Sprintf("The %s workload was created at %s.", adjective, Timestamp(oldest))
 	}
-	return fmt.Sprintf("The oldest %s workload came %s, the newest %s.", adjective, Timestamp(oldest), Timestamp(newest))
+	return fmt.Sprintf("The oldest %s workload was created at %s, the newest at %s.", adjective, Timestamp(oldest), Timestamp(newest))
 }

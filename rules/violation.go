@@ -10,27 +10,25 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Violation is one broken instance of an invariant, as judged in one sweep.
+// Violation is one broken instance of an invariant, as found in one sweep.
 type Violation struct {
 	Subject Subject
-	// Verdict is a word of the rule's own for what is wrong, such as
-	// "missing".
+	// Verdict is the rule's word for what is wrong, such as "missing".
 	Verdict string
-	// Lighter is by how many steps this violation weighs less than the rule.
+	// Downgrade is the number of steps by which the severity is below the rule's.
 	Downgrade uint8
-	// Owners must act. Several may be named more than once.
+	// Owners must act. The list may contain duplicates.
 	Owners []Owner
-	// Message says what is wrong, Cause what is known of how it came about,
-	// and Remedy what to do. Each is a sentence or two for people. Names in
-	// them are as the cluster has them: whoever prints them makes them safe.
+	// Message says what is wrong, Cause what is known about how it happened, and
+	// Remedy what to do. Each is a sentence or two for people. Names in them are
+	// raw: the code that prints them must escape them.
 	Message, Cause, Remedy string
 	// Objects are the objects that the violation rests on.
 	Objects []Object
 }
 
-// Subject is the thing that is wrong. Together with the rule's name it is the
-// identity of a finding: it holds nothing that changes while the same thing
-// stays wrong.
+// Subject is the thing that is wrong. Together with the rule's name it identifies
+// a finding, so it holds nothing that changes while the same thing stays wrong.
 type Subject struct {
 	Kind      string
 	Namespace string
@@ -38,7 +36,7 @@ type Subject struct {
 	Detail    string
 }
 
-// String returns the subject as people write it.
+// String returns the subject as messages spell it.
 func (s Subject) String() string {
 	name := s.Name
 	if s.Namespace != "" {
@@ -63,8 +61,8 @@ func (s Subject) Compare(o Subject) int {
 	return 0
 }
 
-// ID returns the identity of the finding that a rule has on a subject: the
-// rule's name and a hash, fit to be an object's name.
+// ID returns the identity of a rule's finding about a subject: the rule's name and
+// a hash. It is a valid object name.
 func ID(rule string, s Subject) string {
 	h := sha256.New()
 	for _, part := range []string{rule, s.Kind, s.Namespace, s.Name, s.Detail} {
@@ -74,7 +72,7 @@ func ID(rule string, s Subject) string {
 	return rule + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Advisory is worth a line in the report, but never a finding.
+// Advisory is a line in the report that never becomes a finding.
 type Advisory struct {
 	Subject Subject
 	Owners  []Owner
@@ -85,19 +83,19 @@ type Advisory struct {
 // Object is an object that a violation rests on.
 type Object struct {
 	snapshot.Ref
-	Owner   string    // the owner's name, empty where it is not known
-	Created time.Time // zero where not known
-	Reason  string    // a word for its part in it, such as "server-alias"
-	Detail  string    // more of it for people
+	Owner   string    // the owner's name, empty if unknown
+	Created time.Time // zero if unknown
+	Reason  string    // a word for its role, such as "server-alias"
+	Detail  string    // the same for people
 }
 
-// ObjectOf returns the object of a violation.
+// ObjectOf returns an object as part of a violation.
 func ObjectOf(m *snapshot.Meta, owner Owner, reason, detail string) Object {
 	return Object{Ref: m.Ref(), Owner: owner.Name, Created: m.Created, Reason: reason, Detail: detail}
 }
 
-// CompareObjects orders objects by creation, then reference. Those whose
-// creation is not known come last.
+// CompareObjects orders objects by creation time, then reference. Those whose
+// creation time is unknown come last.
 func CompareObjects(a, b Object) int {
 	switch {
 	case a.Created.Equal(b.Created):
@@ -110,10 +108,10 @@ func CompareObjects(a, b Object) int {
 	return a.Created.Compare(b.Created)
 }
 
-// Severity is what a violation weighs. The zero value is none.
+// Severity says how serious a violation is. The zero value is none.
 type Severity uint8
 
-// The severities, the lightest first.
+// The severities, in ascending order.
 const (
 	Low Severity = iota + 1
 	Medium
@@ -141,13 +139,13 @@ func (s *Severity) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("severity %q is none of low, medium, high", text)
+	return fmt.Errorf("severity %q is not low, medium or high", text)
 }
 
 // MarshalText returns what UnmarshalText reads.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Lower returns the severity n steps lighter, at least Low.
+// Lower returns the severity n steps lower, at least Low.
 func (s Severity) Lower(n uint8) Severity {
 	if s <= Low || uint8(s) <= n {
 		return Low

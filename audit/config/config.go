@@ -9,7 +9,15 @@
 package config
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/eventuallytrue/audit/audit/hostsource"
+
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // Config is a sound config. The zero value is not: start from Default, Read or
@@ -95,4 +103,95 @@ type Limits struct {
 	// NewFindings is how many findings one sweep may open before it counts as a
 	// storm, of which owners are told in one summary; 500 by default.
 	NewFindings Count `yaml:"newFindings"`
+}
+
+// Settings returns what a rule is run with. Which defaults a rule has depends
+// on the settings it takes, never on its name.
+func (c *Config) Settings(r *rules.Rule) Settings {
+	said := c.Rules[r.Name]
+	s := Settings{Enabled: said.Enabled == nil || *said.Enabled, Severity: r.Severity, Hold: said.For, ReportOnly: said.ReportOnly}
+	if said.Severity != 0 {
+		s.Severity = rules.Severity(said.Severity)
+	}
+	if slices.Contains(r.Settings, rules.SettingDirections) {
+		for _, d := range snapshot.Directions() {
+			if said.Directions == nil || slices.Contains(said.Directions, Direction(d)) {
+				s.Directions = append(s.Directions, d)
+			}
+		}
+	}
+	if slices.Contains(r.Settings, rules.SettingExemptNamespaces) {
+		s.ExemptNamespaces = slices.Clone(said.ExemptNamespaces)
+		if said.ExemptNamespaces == nil {
+			s.ExemptNamespaces = []Glob{"kube-system", "kube-public", "kube-node-lease"}
+		}
+	}
+	return s
+}
+
+// Expired returns the exceptions that hide nothing any more, in the order of
+// the file. Each is an error, for a caller that refuses them.
+func (c *Config) Expired(now time.Time) []*ExpiredError {
+	var expired []*ExpiredError
+	for i := range c.Exceptions {
+		if e := &c.Exceptions[i]; e.Expires.Passed(now) {
+			expired = append(expired, &ExpiredError{Exception: e})
+		}
+	}
+	return expired
+}
+
+// EnabledHostSources returns the ready-made sources of hosts and those of the
+// file, less those that the file switches off, sorted by kind.
+func (c *Config) EnabledHostSources() []hostsource.Source {
+	byKind := map[snapshot.Kind]hostsource.Source{}
+	for _, s := range hostsource.BuiltIn() {
+		byKind[s.Kind] = s
+	}
+	for i := range c.HostSources {
+		h := &c.HostSources[i]
+		if h.off() {
+			delete(byKind, h.resourceKind())
+			continue
+		}
+		byKind[h.resourceKind()] = h.override(byKind[h.resourceKind()])
+	}
+	var sources []hostsource.Source
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		sources = append(sources, byKind[kind])
+	}
+	return sources
+}
+
+// Channels reports whether owners are told in channels, which takes the bot token.
+func (c *Config) UsesChannels() bool {
+	return c.Slack.ChannelFrom.NamespaceAnnotation != "" ||
+		slices.ContainsFunc(c.Owners.Teams, func(t Team) bool { return t.Slack.Channel != "" })
+}
+
+// Notes returns what of a sound config may not be what its writer had in mind,
+// each in a line, sorted.
+func (c *Config) Notes(now time.Time) []string {
+	var notes []string
+	for _, e := range c.Expired(now) {
+		notes = append(notes, e.Error())
+	}
+	channels := c.UsesChannels()
+	notified := channels
+	for i := range c.Owners.Teams {
+		notified = notified || c.Owners.Teams[i].Slack.HasDestination()
+	}
+	fallback := c.Owners.Team(c.Owners.Fallback)
+	switch {
+	case !notified || c.Webhook.URL != "":
+	case c.Owners.Fallback == "":
+		notes = append(notes, "owners.fallback: not set: no one is notified of findings without an owner")
+	case fallback == nil || !fallback.Slack.HasDestination():
+		notes = append(notes, fmt.Sprintf("owners.fallback: %s is not a team with a Slack channel or webhook: no one is notified of findings without an owner", shown(c.Owners.Fallback)))
+	}
+	if channels && c.Slack.TokenFile == "" {
+		notes = append(notes, "slack.tokenFile: not set: the token must be in the environment variable AUDIT_SLACK_TOKEN")
+	}
+	slices.Sort(notes)
+	return notes
 }

@@ -18,11 +18,11 @@ type Position struct {
 	Path string // such as owners.teams[0].slack; empty for the whole document
 }
 
-// String returns the place as "config.yaml:12: owners.teams[0].slack".
+// String returns the position as "audit.yaml: line 12: owners.teams[0].slack".
 func (p Position) String() string {
 	s := p.File
 	if p.Line > 0 {
-		s = fmt.Sprintf("%s:%d", s, p.Line)
+		s = fmt.Sprintf("%s: line %d", s, p.Line)
 	}
 	if p.Path != "" {
 		s += ": " + p.Path

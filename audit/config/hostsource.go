@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -52,28 +50,6 @@ func (h *HostSource) override(s hostsource.Source) hostsource.Source {
 	return s
 }
 
-// EnabledHostSources returns the ready-made sources of hosts and those of the
-// file, less those that the file switches off, sorted by kind.
-func (c *Config) EnabledHostSources() []hostsource.Source {
-	byKind := map[snapshot.Kind]hostsource.Source{}
-	for _, s := range hostsource.BuiltIn() {
-		byKind[s.Kind] = s
-	}
-	for i := range c.HostSources {
-		h := &c.HostSources[i]
-		if h.off() {
-			delete(byKind, h.resourceKind())
-			continue
-		}
-		byKind[h.resourceKind()] = h.override(byKind[h.resourceKind()])
-	}
-	var sources []hostsource.Source
-	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
-		sources = append(sources, byKind[kind])
-	}
-	return sources
-}
-
 // HostExpression is an expression in CEL that yields the hosts of an object. The
 // zero value is none.
 type HostExpression struct {
@@ -113,5 +89,5 @@ func (w *Wildcard) UnmarshalText(text []byte) error {
 		*w = s
 		return nil
 	}
-	return fmt.Errorf("%s is no number of labels: write one or many", shown(string(text)))
+	return fmt.Errorf("%s is not a valid wildcard: use one or many", shown(string(text)))
 }

@@ -154,9 +154,9 @@ func (t *TimeOfDay) UnmarshalText(text []byte) error {
 	at, err := time.Parse("15:04", s)
 	switch {
 	case s == "24:00":
-		return fmt.Errorf("%s is no time of day: write 00:00 for midnight", shown(s))
+		return fmt.Errorf("%s is not a valid time of day: use 00:00 for midnight", shown(s))
 	case err != nil || !looksLikeTime.MatchString(s):
-		return fmt.Errorf("%s is no time of day: write hours and minutes, such as 07:00 or 22:30", shown(s))
+		return fmt.Errorf("%s is not a valid time of day: use hours and minutes, such as 07:00 or 22:30", shown(s))
 	}
 	*t = TimeOfDay(60*at.Hour() + at.Minute())
 	return nil
@@ -181,12 +181,12 @@ type TimeZone struct {
 func (z *TimeZone) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
-		return fmt.Errorf("is empty: leave the key out for UTC")
+		return fmt.Errorf("must not be empty: omit the key for UTC")
 	}
 	location, err := time.LoadLocation(s)
 	// The error of time quotes what it was given.
 	if err != nil || s == "Local" {
-		return fmt.Errorf("%s is no time zone: write a name such as Europe/Berlin, or UTC", shown(s))
+		return fmt.Errorf("%s is not a valid time zone: use a name such as Europe/Berlin, or UTC", shown(s))
 	}
 	z.location = location
 	return nil

@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -39,30 +37,6 @@ type Settings struct {
 	ReportOnly       bool // nobody is told; default false
 }
 
-// Settings returns what a rule is run with. Which defaults a rule has depends
-// on the settings it takes, never on its name.
-func (c *Config) Settings(r *rules.Rule) Settings {
-	said := c.Rules[r.Name]
-	s := Settings{Enabled: said.Enabled == nil || *said.Enabled, Severity: r.Severity, Hold: said.For, ReportOnly: said.ReportOnly}
-	if said.Severity != 0 {
-		s.Severity = rules.Severity(said.Severity)
-	}
-	if slices.Contains(r.Settings, rules.SettingDirections) {
-		for _, d := range snapshot.Directions() {
-			if said.Directions == nil || slices.Contains(said.Directions, Direction(d)) {
-				s.Directions = append(s.Directions, d)
-			}
-		}
-	}
-	if slices.Contains(r.Settings, rules.SettingExemptNamespaces) {
-		s.ExemptNamespaces = slices.Clone(said.ExemptNamespaces)
-		if said.ExemptNamespaces == nil {
-			s.ExemptNamespaces = []Glob{"kube-system", "kube-public", "kube-node-lease"}
-		}
-	}
-	return s
-}
-
 // Exempt reports whether a namespace is exempt from the rule.
 func (s Settings) Exempt(namespace string) bool { return matchAny(s.ExemptNamespaces, namespace) }
 
@@ -73,7 +47,7 @@ type Severity rules.Severity
 func (s *Severity) UnmarshalText(text []byte) error {
 	// The error of rules.Severity quotes what it was given, whatever it is.
 	if (*rules.Severity)(s).UnmarshalText(text) != nil {
-		return fmt.Errorf("%s is no severity: write low, medium or high", shown(string(text)))
+		return fmt.Errorf("%s is not a valid severity: use low, medium or high", shown(string(text)))
 	}
 	return nil
 }
@@ -89,7 +63,7 @@ func (d *Direction) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is no direction: write Ingress or Egress", shown(string(text)))
+	return fmt.Errorf("%s is not a valid direction: use Ingress or Egress", shown(string(text)))
 }
 
 // String returns what UnmarshalText reads.
@@ -135,18 +109,6 @@ func (e *Exception) Matches(rule string, s rules.Subject) bool {
 		(want.Detail == "" || want.Detail == s.Detail)
 }
 
-// Expired returns the exceptions that hide nothing any more, in the order of
-// the file. Each is an error, for a caller that refuses them.
-func (c *Config) Expired(now time.Time) []*ExpiredError {
-	var expired []*ExpiredError
-	for i := range c.Exceptions {
-		if e := &c.Exceptions[i]; e.Expires.Passed(now) {
-			expired = append(expired, &ExpiredError{Exception: e})
-		}
-	}
-	return expired
-}
-
 // ExpiredError says that an exception has expired.
 type ExpiredError struct {
 	Exception *Exception
@@ -156,5 +118,5 @@ type ExpiredError struct {
 func (e *ExpiredError) Error() string {
 	at := e.Exception.At
 	at.Path = join(at.Path, "expires")
-	return fmt.Sprintf("%s: expired (%s): give it a later end or take it out", at, e.Exception.Expires)
+	return fmt.Sprintf("%s: expired (%s): extend or remove it", at, e.Exception.Expires)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,12 +20,6 @@ type Slack struct {
 	RemindAfter Duration `yaml:"remindAfter"`
 	// ChannelFrom lets Namespaces name the channel of their owner.
 	ChannelFrom ChannelFrom `yaml:"channelFrom"`
-}
-
-// Channels reports whether owners are told in channels, which takes the bot token.
-func (c *Config) UsesChannels() bool {
-	return c.Slack.ChannelFrom.NamespaceAnnotation != "" ||
-		slices.ContainsFunc(c.Owners.Teams, func(t Team) bool { return t.Slack.Channel != "" })
 }
 
 // ChannelFrom lets an annotation of a Namespace name the channel in which its
@@ -76,17 +69,17 @@ type ChannelGlob string
 func (g *ChannelGlob) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
-		return fmt.Errorf("is empty: name a channel, or * for all")
+		return fmt.Errorf("must not be empty: use a channel, or * for all")
 	}
 	if strings.HasPrefix(s, "#") {
-		return fmt.Errorf("%s begins with #: write the name of the channel without it", shown(s))
+		return fmt.Errorf("%s begins with #: use the channel name without it", shown(s))
 	}
 	if _, err := path.Match(s, ""); err != nil {
-		return fmt.Errorf("%s is no glob: a bracket is open or empty, or a backslash stands last", shown(s))
+		return fmt.Errorf("%s is not a valid glob: it has an unclosed or empty bracket, or a trailing backslash", shown(s))
 	}
 	// As with Glob, what has brackets in it is taken as it is.
 	if !strings.ContainsAny(s, `[\`) && !couldBeChannel(s) {
-		return fmt.Errorf("%s matches no channel: a name has small letters, digits, dashes and underscores, an ID capitals and digits (this is a glob: * is any text, ? one character)", shown(s))
+		return fmt.Errorf("%s matches no channel: names have lower-case letters, digits, dashes and underscores, IDs have capital letters and digits (in a glob, * matches any text and ? one character)", shown(s))
 	}
 	*g = ChannelGlob(s)
 	return nil
@@ -116,11 +109,11 @@ func (c *Channel) UnmarshalText(text []byte) error {
 		*c = Channel(s)
 		return nil
 	case s == "":
-		return fmt.Errorf("is empty: leave the key out where there is none")
+		return fmt.Errorf("must not be empty: omit the key instead")
 	case strings.HasPrefix(s, "#"):
-		return fmt.Errorf("%s is the name of a channel: write its ID, such as C0123456789, which Slack shows at the foot of the channel's details", shown(s))
+		return fmt.Errorf("%s is a channel name: use the channel ID, such as C0123456789, which Slack shows at the bottom of the channel details", shown(s))
 	}
-	return fmt.Errorf("%s is no channel ID: it is C, G or D with capitals and digits behind it, such as C0123456789", shown(s))
+	return fmt.Errorf("%s is not a valid channel ID: use C, G or D followed by capital letters and digits, such as C0123456789", shown(s))
 }
 
 // Mention calls people in a Slack message. It is in Slack's own notation and is
@@ -137,9 +130,9 @@ func (m *Mention) UnmarshalText(text []byte) error {
 		*m = Mention(s)
 		return nil
 	case s == "":
-		return fmt.Errorf("is empty: leave the key out where nobody is to be called")
+		return fmt.Errorf("must not be empty: omit the key to mention no one")
 	case s == "@here" || s == "@channel":
-		return fmt.Errorf(`%s is a mention as people type it: write "<!%s>"`, shown(s), s[1:])
+		return fmt.Errorf(`%s is not in Slack's notation: use "<!%s>"`, shown(s), s[1:])
 	}
-	return fmt.Errorf(`%s is no mention: write "<@U...>" or "<@W...>" for a person, "<!subteam^S...>" for a user group, "<!here>" or "<!channel>"`, shown(s))
+	return fmt.Errorf(`%s is not a valid mention: use "<@U...>" or "<@W...>" for a person, "<!subteam^S...>" for a user group, "<!here>" or "<!channel>"`, shown(s))
 }

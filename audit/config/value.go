@@ -26,14 +26,14 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(s)
 	switch {
 	case bareNumber.MatchString(s):
-		return fmt.Errorf("%s has no unit: write %sh for hours, %sm for minutes", shown(s), s, s)
+		return fmt.Errorf("%s has no unit: use %sh for hours, %sm for minutes", shown(s), s, s)
 	case wholeDays.MatchString(s):
 		days, _ := time.ParseDuration(strings.TrimSuffix(s, "d") + "h")
-		return fmt.Errorf("%s is counted in days: write %dh", shown(s), 24*int(days.Hours()))
+		return fmt.Errorf("%s is in days: use %dh", shown(s), 24*int(days.Hours()))
 	case err != nil:
-		return fmt.Errorf("%s is no duration: write hours, minutes and seconds, such as 24h or 1h30m", shown(s))
+		return fmt.Errorf("%s is not a valid duration: use hours, minutes and seconds, such as 24h or 1h30m", shown(s))
 	case v <= 0:
-		return fmt.Errorf("%s is not above zero", shown(s))
+		return fmt.Errorf("%s is not greater than zero", shown(s))
 	}
 	*d = Duration(v)
 	return nil
@@ -59,11 +59,11 @@ func (e *Expiry) UnmarshalText(text []byte) error {
 		return nil
 	}
 	if looksLikeDate.MatchString(s) {
-		return fmt.Errorf("%s is no day of the calendar", shown(s))
+		return fmt.Errorf("%s is not a calendar date", shown(s))
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return fmt.Errorf("%s is no date: write a day such as 2027-03-31 (its end in UTC counts) or a time such as 2027-03-31T18:00:00Z", shown(s))
+		return fmt.Errorf("%s is not a valid date: use a day such as 2027-03-31 (valid until its end in UTC) or a time such as 2027-03-31T18:00:00Z", shown(s))
 	}
 	*e = Expiry{End: t}
 	return nil
@@ -94,17 +94,17 @@ type Glob string
 func (g *Glob) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
-		return fmt.Errorf("is empty: name a namespace, or * for all")
+		return fmt.Errorf("must not be empty: use a namespace, or * for all")
 	}
 	if _, err := path.Match(s, ""); err != nil {
-		return fmt.Errorf("%s is no glob: a bracket is open or empty, or a backslash stands last", shown(s))
+		return fmt.Errorf("%s is not a valid glob: it has an unclosed or empty bracket, or a trailing backslash", shown(s))
 	}
 	// What stands in brackets may be a negation, so only patterns without them
 	// are looked at letter by letter.
 	if !strings.ContainsAny(s, `[\`) {
 		for _, r := range s {
 			if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-*?", r) {
-				return fmt.Errorf("%s matches no namespace: no name has %q in it (this is a glob: * is any text, ? one character)",
+				return fmt.Errorf("%s matches no namespace: names cannot contain %q (in a glob, * matches any text and ? one character)",
 					shown(s), r)
 			}
 		}
@@ -145,25 +145,25 @@ type URL string
 // shows the URL, for what is wrong with it may be a password.
 func (u *URL) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
-		return errors.New("is empty: leave the key out where there is none")
+		return errors.New("must not be empty: omit the key instead")
 	}
 	// The error of url.Parse quotes what it was given.
 	parsed, err := url.Parse(string(text))
 	switch {
 	case err != nil:
-		return errors.New("is no URL, such as http://pushgateway.monitoring:9091")
+		return errors.New("not a valid URL, such as http://pushgateway.monitoring:9091")
 	case parsed.User != nil:
-		return errors.New("holds a user or password: take them out, they would be seen in logs")
+		return errors.New("contains a user or password: remove them, they would appear in logs")
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
-		return errors.New("does not begin with http:// or https://")
+		return errors.New("must begin with http:// or https://")
 	case parsed.Hostname() == "":
 		return errors.New("has no host")
 	case parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "":
-		return errors.New("has a query or fragment: only scheme, host, port and path may stand here")
+		return errors.New("has a query or fragment: only scheme, host, port and path are allowed")
 	}
 	if port := parsed.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return errors.New("has a port that is not between 1 and 65535")
+			return errors.New("the port must be between 1 and 65535")
 		}
 	}
 	*u = URL(text)
@@ -191,7 +191,7 @@ func (h *Hold) UnmarshalText(text []byte) error {
 	}
 	var d Duration
 	if err := d.UnmarshalText(text); err != nil {
-		return fmt.Errorf("%s is neither a number of sweeps, such as 2 sweeps, nor a duration, such as 30m", shown(s))
+		return fmt.Errorf("%s is not a valid duration, such as 30m, or number of sweeps, such as 2 sweeps", shown(s))
 	}
 	*h = Hold{For: time.Duration(d)}
 	return nil
@@ -204,7 +204,7 @@ type Count int
 func (c *Count) UnmarshalText(text []byte) error {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 1 {
-		return fmt.Errorf("%s is no whole number above zero", shown(string(text)))
+		return fmt.Errorf("%s is not a positive integer", shown(string(text)))
 	}
 	*c = Count(n)
 	return nil

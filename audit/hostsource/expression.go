@@ -27,7 +27,7 @@ const maxExpression = 8 << 10
 func Compile(text string) (Expression, error) {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return Expression{}, errors.New("is empty: write an expression that yields the hosts of an object")
+		return Expression{}, errors.New("must not be empty: use an expression that returns the hosts of an object")
 	case len(text) > maxExpression:
 		return Expression{}, fmt.Errorf("is longer than %d KiB", maxExpression>>10)
 	}
@@ -43,7 +43,7 @@ func Compile(text string) (Expression, error) {
 		return Expression{}, compileError(text, issues.Errors())
 	}
 	if yields := checked.OutputType(); !fits(yields) {
-		return Expression{}, fmt.Errorf("yields %s: want a list of strings, one string or null", typeName(yields))
+		return Expression{}, fmt.Errorf("returns %s, want a list of strings, a string or null", typeName(yields))
 	}
 	program, err := env.Program(checked, limits()...)
 	if err != nil {
@@ -62,7 +62,7 @@ func (e Expression) IsZero() bool { return e.program == nil }
 func (e Expression) Equal(o Expression) bool { return e.text == o.text && e.IsZero() == o.IsZero() }
 
 // errNone is an expression that is the zero value.
-var errNone = errors.New("there is no expression")
+var errNone = errors.New("no expression")
 
 // Eval returns what the expression yields for an object, in its order. Its error
 // is on one line and says nothing but the reason, or is the cause of the context
@@ -78,7 +78,7 @@ func (e Expression) Eval(ctx context.Context, object map[string]any) ([]string, 
 	var cancelled interpreter.EvalCancelledError
 	switch {
 	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded:
-		return nil, fmt.Errorf("that takes more than a cost of %d in CEL", maxCost)
+		return nil, fmt.Errorf("the expression exceeds the CEL cost limit of %d", maxCost)
 	case err != nil:
 		return nil, errors.New(clean(err.Error()))
 	}

@@ -23,14 +23,14 @@ func hosts(value ref.Val) ([]string, error) {
 	case traits.Lister:
 		return items(v)
 	}
-	return nil, fmt.Errorf("the expression yields a value of type %s", clean(value.Type().TypeName()))
+	return nil, fmt.Errorf("the expression returns a value of type %s", clean(value.Type().TypeName()))
 }
 
 // items returns the strings of a list. A null, and an optional without a value,
 // is as good as no item.
 func items(list traits.Lister) ([]string, error) {
 	if size, ok := list.Size().(types.Int); ok && size > maxHosts {
-		return nil, fmt.Errorf("it has more than %d hosts", maxHosts)
+		return nil, fmt.Errorf("the object has more than %d hosts", maxHosts)
 	}
 	var out []string
 	for i := list.Iterator(); i.HasNext() == types.True; {
@@ -46,7 +46,7 @@ func items(list traits.Lister) ([]string, error) {
 			out = append(out, string(v))
 		case types.Null:
 		default:
-			return nil, fmt.Errorf("the expression yields a list with a value of type %s", clean(v.Type().TypeName()))
+			return nil, fmt.Errorf("the expression returns a list with a value of type %s", clean(v.Type().TypeName()))
 		}
 	}
 	return out, nil

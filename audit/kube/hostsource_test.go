@@ -109,7 +109,7 @@ func TestHostSourcesThatAreServedAreRead(t *testing.T) {
 	}
 	want := []string{
 		"HTTPProxy a/child",
-		"HTTPProxy a/odd the expression yields a value of type int",
+		"HTTPProxy a/odd the expression returns a value of type int",
 		"HTTPProxy a/shop shop.example.com",
 		"DomainMapping b/blog.example.com blog.example.com",
 		"Service c/web web.example.com",

@@ -8,9 +8,10 @@ import (
 	"io"
 )
 
-// maxDocument bounds the bytes of one YAML document: parsed, it takes many times
-// its size.
-const maxDocument = 64 << 20
+// maxYAML bounds the bytes of one YAML document. The parser builds a tree that takes up
+// to a hundred times as much, and no object that an API server stores has more than a
+// few MiB. A list may have more: kubectl prints it as JSON, too, which needs no tree.
+const maxYAML = 8 << 20
 
 // documents cuts a YAML stream into its documents. It looks at the lines that
 // mark where one begins or ends and at nothing else, so that a document that
@@ -30,6 +31,9 @@ type documents struct {
 type documentError string
 
 func (e documentError) Error() string { return string(e) }
+
+var errLargeYAML = documentError(fmt.Sprintf(
+	"it is larger than %d MiB: use JSON (kubectl get -o json) or several YAML documents", maxYAML>>20))
 
 // next returns the next document with the marker that begins it, or io.EOF. It
 // is empty where there is nothing in it but blanks and comments. Behind an error
@@ -53,8 +57,8 @@ func (d *documents) next() ([]byte, error) {
 
 func (d *documents) done() ([]byte, error) {
 	switch {
-	case d.size > maxDocument:
-		return nil, documentError(fmt.Sprintf("it has %d MiB, more than %d MiB", d.size>>20, maxDocument>>20))
+	case d.size > maxYAML:
+		return nil, errLargeYAML
 	case d.behind:
 		return nil, documentError("parse YAML: something stands behind the dots that end it")
 	case !d.filled:
@@ -74,7 +78,7 @@ func (d *documents) line(m marker) error {
 		}
 		if m != ends {
 			d.size += len(part)
-			if d.size <= maxDocument {
+			if d.size <= maxYAML {
 				d.text = append(d.text, part...)
 			}
 		}

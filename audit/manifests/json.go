@@ -9,14 +9,13 @@ import (
 	"io"
 )
 
-// maxValue bounds the bytes of one JSON value, all of which are held before it is
-// taken in. It may be larger than a document of YAML since it takes far less room
-// than that once it is parsed, and is what programs write.
-const maxValue = 256 << 20
+// maxJSON bounds the bytes of one JSON value, which is held as a whole. It is larger
+// than the bound of a YAML document, because it takes far less memory than its tree.
+const maxJSON = 256 << 20
 
-// startsJSON reports whether what comes first, but for blanks, opens a JSON value.
-// It drops the blank lines before it. A brace opens a mapping of YAML too, unless
-// a quote follows: in JSON nothing else does, and in YAML next to nobody writes it.
+// startsJSON reports whether the first characters other than blanks open a JSON
+// value. It drops the blank lines before it. A brace opens a YAML mapping as well,
+// unless a quote follows: in JSON nothing else does, and in YAML it is rare.
 func startsJSON(in *bufio.Reader) bool {
 	brace := false
 	for n := 1; ; n++ {
@@ -39,50 +38,45 @@ func startsJSON(in *bufio.Reader) bool {
 	}
 }
 
-// readJSON reads JSON values one after the other. Behind one that does not parse
-// nobody can tell where the next begins.
+// readJSON reads JSON values one after the other. After one that does not parse
+// there is no telling where the next begins.
 func (r *reader) readJSON(ctx context.Context, name string, in io.Reader) {
-	limited := &stretch{in: in}
-	values := newDecoder(limited)
+	limited := &limitedReader{in: in}
+	values := json.NewDecoder(limited)
 	for n := 1; ctx.Err() == nil; n++ {
 		where := fmt.Sprintf("%s document %d", name, n)
-		limited.end = values.InputOffset() + maxValue
-		v, err := readValue(values)
-		if errors.Is(err, io.EOF) {
+		limited.end = values.InputOffset() + maxJSON
+		// The text belongs to the decoder, which spares a copy of it.
+		read := eachValue(func(text []byte) {
+			r.documents++
+			r.object(where, text, typeMeta{}, 0)
+		})
+		switch err := values.Decode(&read); {
+		case errors.Is(err, io.EOF):
 			return
-		}
-		if errors.Is(err, errTooLarge) {
+		case errors.Is(err, errTooLarge):
 			r.problem(where, fmt.Errorf("%w; what follows was not read", err))
 			return
-		}
-		if err != nil {
+		case err != nil:
 			r.problem(where, fmt.Errorf("parse JSON: %w; what follows was not read", err))
 			return
 		}
-		r.documents++
-		r.object(where, v, typeMeta{}, 0)
 	}
 }
 
-func newDecoder(in io.Reader) *json.Decoder {
-	d := json.NewDecoder(in)
-	d.UseNumber() // a number may be larger than any that Go knows
-	return d
-}
-
-// stretch reads up to an offset, which may be moved on.
-type stretch struct {
+// limitedReader reads up to an offset that can be moved on.
+type limitedReader struct {
 	in      io.Reader
 	at, end int64
 }
 
-var errTooLarge = fmt.Errorf("it has more than %d MiB", maxValue>>20)
+var errTooLarge = fmt.Errorf("it has more than %d MiB", maxJSON>>20)
 
-func (s *stretch) Read(p []byte) (int, error) {
-	if s.at >= s.end {
+func (l *limitedReader) Read(p []byte) (int, error) {
+	if l.at >= l.end {
 		return 0, errTooLarge
 	}
-	n, err := s.in.Read(p[:min(int64(len(p)), s.end-s.at)])
-	s.at += int64(n)
+	n, err := l.in.Read(p[:min(int64(len(p)), l.end-l.at)])
+	l.at += int64(n)
 	return n, err
 }

@@ -1,8 +1,11 @@
 package manifests_test
 
 import (
+	"io"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestReadJSON(t *testing.T) {
@@ -46,10 +49,29 @@ func TestReadJSON(t *testing.T) {
 			in:      a + "\n[1]\n\"kind\"\n7\n" + b,
 			objects: both,
 			problems: []string{
-				"document 2: decode object: it is no mapping", "document 3: decode object: it is no mapping", "document 4: decode object: it is no mapping",
+				"document 2: decode object: it is not a mapping", "document 3: decode object: it is not a mapping", "document 4: decode object: it is not a mapping",
 			},
 		},
 	} {
 		t.Run(c.name, c.run)
+	}
+}
+
+// A JSON value over the limit is given up before it is held whole, and with it what
+// stands behind it: what came before is there.
+func TestReadJSONOverTheLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads 256 MiB")
+	}
+	got, _ := read(t, stdin(io.MultiReader(
+		strings.NewReader(namespaceJSON("a")+`{"x": "`), io.LimitReader(&endless{text: strings.Repeat("a", 1000)}, 256<<20),
+		strings.NewReader(`"}`+namespaceJSON("b")),
+	)))
+	want := reading{
+		objects:  []string{"Namespace a"},
+		problems: []string{"standard input document 2: it has more than 256 MiB; what follows was not read"},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(reading{})); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
 	}
 }

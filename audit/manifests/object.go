@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -17,31 +18,66 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// typeMeta is what tells the kind of an object. The items of a list may leave
-// it to the list.
+// typeMeta is the type of an object. The items of a list may leave it to the list.
 type typeMeta struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 }
 
-// object takes in one object, or each item of a list. What the object does not
-// tell of its type is that of inherit; depth is how many lists it is in.
-func (r *reader) object(where string, v value, inherit typeMeta, depth int) {
-	if v.text[0] != '{' {
-		r.problem(where, errors.New("decode object: it is no mapping"))
-		return
+// fields are the top-level fields of an object, as parts of its text.
+type fields map[string]part
+
+// part is a value within a JSON text, and valid as long as that is.
+type part []byte
+
+func (p *part) UnmarshalJSON(text []byte) error {
+	*p = text
+	return nil
+}
+
+// fieldsOf returns the top-level fields of an object. One that is there twice is an
+// error, because only one would count without a word.
+func fieldsOf(text []byte) (fields, error) {
+	if text[0] != '{' {
+		return nil, errors.New("it is not a mapping")
 	}
-	var t typeMeta
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(v.text, &t); err != nil {
+	var f fields
+	twice, err := kjson.UnmarshalStrict(text, &f, kjson.DisallowDuplicateFields)
+	return f, errors.Join(append(twice, err)...)
+}
+
+// typeMeta returns the type of the object. What it leaves out is that of inherit.
+func (f fields) typeMeta(inherit typeMeta) (typeMeta, error) {
+	t := inherit
+	for name, to := range map[string]*string{"apiVersion": &t.APIVersion, "kind": &t.Kind} {
+		var value string
+		if text, ok := f[name]; ok {
+			if err := json.Unmarshal(text, &value); err != nil {
+				return t, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		*to = cmp.Or(value, *to)
+	}
+	if t.APIVersion == "" || t.Kind == "" {
+		return t, errors.New("no apiVersion or no kind")
+	}
+	return t, nil
+}
+
+// object ingests an object, or each item of a list. Its type is that of inherit where
+// it leaves it out; depth is the number of lists that it is in.
+func (r *reader) object(where string, text []byte, inherit typeMeta, depth int) {
+	f, err := fieldsOf(text)
+	if err != nil {
 		r.problem(where, fmt.Errorf("decode object: %w", err))
 		return
 	}
-	t.APIVersion, t.Kind = cmp.Or(t.APIVersion, inherit.APIVersion), cmp.Or(t.Kind, inherit.Kind)
-	if t.APIVersion == "" || t.Kind == "" {
-		r.problem(where, errors.New("decode object: no apiVersion or no kind"))
+	t, err := f.typeMeta(inherit)
+	if err != nil {
+		r.problem(where, fmt.Errorf("decode object: %w", err))
 		return
 	}
-	if strings.HasSuffix(t.Kind, "List") && r.list(where, v, t, depth) {
+	if strings.HasSuffix(t.Kind, "List") && r.list(where, f["items"], t, depth) {
 		return
 	}
 	gv, err := schema.ParseGroupVersion(t.APIVersion)
@@ -53,22 +89,60 @@ func (r *reader) object(where string, v value, inherit typeMeta, depth int) {
 	if !ok || !r.wanted[entry.kind] {
 		r.passed[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
 		if !ok && ingest.UnsupportedPolicy(gv.Group, t.Kind) {
-			r.unmodelled(gv.Group, t.Kind, v.text)
+			r.unmodelled(gv.Group, t.Kind, text)
 		}
 		return
 	}
-	data := v.whole()
-	name, err := entry.take(r, data)
+	name, err := entry.take(r, text)
 	switch {
 	case errors.Is(err, ingest.ErrOther):
 		r.passed[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
 	case err != nil:
 		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
 	default:
-		if !r.twice(where, identity{gv.WithKind(t.Kind), name}, data) {
+		if !r.twice(where, identity{gv.WithKind(t.Kind), name}, text) {
 			r.items[entry.kind]++
 		}
 	}
+}
+
+// maxNesting bounds the depth of lists in lists: each is parsed anew.
+const maxNesting = 8
+
+// list ingests the items of a list, and reports whether the object is one: a kind may
+// be called a list and be an object like others.
+func (r *reader) list(where string, items part, t typeMeta, depth int) bool {
+	bad := func(reason string) bool {
+		r.problem(where, fmt.Errorf("decode %s: %s", t.Kind, reason))
+		return true
+	}
+	switch {
+	case items == nil && t == typeMeta{APIVersion: "v1", Kind: "List"}:
+		return bad("it has no items")
+	case items == nil:
+		return false
+	case depth == maxNesting:
+		return bad(fmt.Sprintf("more than %d lists in one another", maxNesting))
+	case items[0] == 'n': // null
+		return true
+	}
+	values := json.NewDecoder(bytes.NewReader(items))
+	if first, err := values.Token(); err != nil || first != json.Delim('[') {
+		return bad("items is not a list")
+	}
+	of := typeMeta{APIVersion: t.APIVersion, Kind: strings.TrimSuffix(t.Kind, "List")}
+	if of.Kind == "" {
+		of = typeMeta{}
+	}
+	for n := 1; values.More(); n++ {
+		read := eachValue(func(text []byte) {
+			r.object(fmt.Sprintf("%s item %d", where, n), text, of, depth+1)
+		})
+		if err := values.Decode(&read); err != nil {
+			return bad(err.Error())
+		}
+	}
+	return true
 }
 
 // unmodelled notes a policy that nothing here understands. Its kind is called by
@@ -140,4 +214,12 @@ func completed(namespace, name string, namespaced bool) (types.NamespacedName, e
 		namespace = metav1.NamespaceDefault
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}
+
+// eachValue is called with the text of a value, which is valid until it returns.
+type eachValue func(text []byte)
+
+func (f eachValue) UnmarshalJSON(text []byte) error {
+	f(text)
+	return nil
 }

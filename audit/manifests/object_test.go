@@ -1,6 +1,8 @@
 package manifests_test
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,7 +45,7 @@ func TestReadObjects(t *testing.T) {
 		}, {
 			name:     "a text is a problem",
 			in:       "hello\n---\n- a\n- b\n---\n7\n",
-			problems: []string{"document 1: decode object: it is no mapping", "document 2: decode object: it is no mapping", "document 3: decode object: it is no mapping"},
+			problems: []string{"document 1: decode object: it is not a mapping", "document 2: decode object: it is not a mapping", "document 3: decode object: it is not a mapping"},
 		}, {
 			name:     "an object without a name is a problem",
 			in:       "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: nightly-}\n",
@@ -51,7 +53,7 @@ func TestReadObjects(t *testing.T) {
 		}, {
 			name:     "a kind of a wrong type is a problem",
 			in:       "apiVersion: v1\nkind: 7\n",
-			problems: []string{"document 1: decode object: json: cannot unmarshal number into Go struct field typeMeta.kind of type string"},
+			problems: []string{"document 1: decode object: kind: json: cannot unmarshal number into Go value of type string"},
 		}, {
 			name:     "an apiVersion that is none is a problem",
 			in:       "apiVersion: a/b/c\nkind: Namespace\n",
@@ -115,5 +117,156 @@ func TestReadObeysOwnerKeys(t *testing.T) {
 	want := snapshot.OwnerKey{Value: "team-b", Key: "squad"}
 	if got := snap.Namespace("a").Owner; got != want {
 		t.Errorf("owner %+v, want %+v", got, want)
+	}
+}
+
+// nested returns a List in a List, so many times, around an item.
+func nested(times int, item string) string {
+	return strings.Repeat(`{"apiVersion":"v1","kind":"List","items":[`, times) + item + strings.Repeat("]}", times)
+}
+
+func TestReadLists(t *testing.T) {
+	const kubectl = `apiVersion: v1
+items:
+- apiVersion: v1
+  kind: Namespace
+  metadata:
+    name: a
+- apiVersion: networking.k8s.io/v1
+  kind: Ingress
+  metadata:
+    name: web
+    namespace: a
+  spec: {}
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: settings
+    namespace: a
+kind: List
+metadata:
+  resourceVersion: ""
+`
+	ingress := func(name string) string { return `{"metadata":{"namespace":"a","name":"` + name + `"}}` }
+	for _, c := range []streamCase{
+		{
+			name: "a List as kubectl get -o yaml prints it", in: kubectl,
+			objects: []string{"Namespace a", "Ingress a/web"}, passed: []string{"v1 ConfigMap x1"},
+		}, {
+			name:    "a List as kubectl get -o json prints it",
+			in:      `{"apiVersion":"v1","items":[` + namespaceJSON("a") + `,` + namespaceJSON("b") + `],"kind":"List","metadata":{"resourceVersion":""}}`,
+			objects: []string{"Namespace a", "Namespace b"},
+		}, {
+			name: "an empty List holds nothing", in: `{"apiVersion":"v1","items":[],"kind":"List"}`,
+		}, {
+			name: "a List whose items are null holds nothing", in: "apiVersion: v1\nkind: NamespaceList\nitems:\n",
+		}, {
+			name:    "the items of a typed list have its type where they tell none",
+			in:      `{"apiVersion":"networking.k8s.io/v1","kind":"IngressList","items":[` + ingress("b") + `,` + ingress("c") + `]}`,
+			objects: []string{"Ingress a/b", "Ingress a/c"},
+		}, {
+			name:    "the items of a typed list may tell another type",
+			in:      `{"apiVersion":"networking.k8s.io/v1","kind":"IngressList","items":[` + namespaceJSON("a") + `]}`,
+			objects: []string{"Namespace a"},
+		}, {
+			name:    "a List may stand in a List",
+			in:      nested(8, namespaceJSON("a")),
+			objects: []string{"Namespace a"},
+		}, {
+			name:     "a List too deep in others is a problem",
+			in:       nested(9, namespaceJSON("a")),
+			problems: []string{"document 1" + strings.Repeat(" item 1", 8) + ": decode List: more than 8 lists in one another"},
+		}, {
+			name:     "an item of a List that tells no type is a problem, and the others are read",
+			in:       `{"apiVersion":"v1","kind":"List","items":[` + ingress("b") + `,` + namespaceJSON("a") + `]}`,
+			objects:  []string{"Namespace a"},
+			problems: []string{"document 1 item 1: decode object: no apiVersion or no kind"},
+		}, {
+			name:     "an item of a List has not the version of the List",
+			in:       "apiVersion: v1\nkind: List\nitems: [{kind: Namespace, metadata: {name: a}}]\n",
+			problems: []string{"document 1 item 1: decode object: no apiVersion or no kind"},
+		}, {
+			name:     "an item that is no mapping is a problem, and the others are read",
+			in:       "apiVersion: v1\nkind: NamespaceList\nitems: [null, 7, {metadata: {name: a}}]\n",
+			objects:  []string{"Namespace a"},
+			problems: []string{"document 1 item 1: decode object: it is not a mapping", "document 1 item 2: decode object: it is not a mapping"},
+		}, {
+			name:     "items that are no list are a problem",
+			in:       "apiVersion: v1\nkind: List\nitems: {a: 1}\n",
+			problems: []string{"document 1: decode List: items is not a list"},
+		}, {
+			name:   "a kind that is only called a list is passed over like others",
+			in:     "apiVersion: example.com/v1\nkind: AllowList\nspec: {}\n",
+			passed: []string{"example.com/v1 AllowList x1"},
+		}, {
+			name:   "a kind that is no list may have items of any sort",
+			in:     "apiVersion: example.com/v1\nkind: Menu\nitems: {soup: 1}\n",
+			passed: []string{"example.com/v1 Menu x1"},
+		},
+	} {
+		t.Run(c.name, c.run)
+	}
+}
+
+func TestReadListNamesTheItem(t *testing.T) {
+	items := make([]string, 30)
+	for i := range items {
+		items[i] = namespaceJSON(fmt.Sprintf("ns-%02d", i))
+	}
+	items[11] = `{"apiVersion":"v1","kind":"Namespace"}`
+	got, _ := read(t, stdin(strings.NewReader(`{"apiVersion":"v1","kind":"List","items":[`+strings.Join(items, ",")+`]}`)))
+	if len(got.objects) != 29 || len(got.problems) != 1 || got.problems[0] != "standard input document 1 item 12: decode Namespace: no metadata.name" {
+		t.Errorf("%d objects, problems %q", len(got.objects), got.problems)
+	}
+}
+
+// Each part of a file may be a problem, and all of them would be many times the file.
+func TestProblemsAreListedUpToANumber(t *testing.T) {
+	list := `{"apiVersion":"v1","kind":"List","items":[` + strings.Repeat("{},", 4999) + `{}]}`
+	got, _ := read(t, stdin(strings.NewReader(list)))
+	if len(got.problems) != 1001 || got.problems[1000] != "elsewhere: 4000 more problems" {
+		t.Errorf("%d problems, the last one %q", len(got.problems), got.problems[len(got.problems)-1])
+	}
+	// A file in which all is a problem is no file without an object.
+	dir := write(t, map[string]string{"a.json": list, "b.json": list})
+	got, _ = read(t, &manifests.Source{Paths: []string{filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")}})
+	if last := got.problems[len(got.problems)-1]; last != "elsewhere: 9000 more problems" {
+		t.Errorf("of two files the last problem is %q", last)
+	}
+}
+
+// What a parser would pass over in silence either counts or is a problem: a file of
+// which a part was not read must not look as if nothing were wrong in it.
+func TestNothingIsPassedOverInSilence(t *testing.T) {
+	const a, b = "- apiVersion: v1\n  kind: Namespace\n  metadata: {name: a}\n", "- apiVersion: v1\n  kind: Namespace\n  metadata: {name: b}\n"
+	const twice, item = "apiVersion: v1\nkind: List\nitems:\n", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}`
+	for _, c := range []struct {
+		says, in string
+		problem  string // a part of the one; none where it is empty
+		objects  int
+	}{
+		{"an alias behind the items stands for what the last of them names so", "x: &k Menu\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Namespace\n  metadata: {name: a, labels: {x: &k List}}\nkind: *k\n", "", 1},
+		{"a directive among the items is no end", twice + a + "%YAML 1.1\n" + b, "parse YAML", 0},
+		{"nor is one behind an object", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n%TAG ! x\n]]]]", "without a line of --- between", 0},
+		{"of two lists that were joined without a line between both are there", twice + a + twice + b, `key "apiVersion" already set`, 0},
+		{"so are items that are given twice", twice + a + "items:\n" + b, `key "items" already set`, 0},
+		{"and fields of an object", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\nkind: Pod\n", `key "kind" already set`, 0},
+		{"and items in JSON", `{"apiVersion":"v1","kind":"List","items":[` + item + `],"items":[]}`, `duplicate field "items"`, 0},
+		{"a list without items is no empty one", "apiVersion: v1\nkind: List\n", "it has no items", 0},
+		{"nor is one whose items are called otherwise", "apiVersion: v1\nkind: List\nItems:\n" + a, "it has no items", 0},
+		{"an empty list is one", `{"apiVersion":"v1","kind":"List","items":[]}`, "", 0},
+		{"the same object in a list, behind more blanks, is the same", item + `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1", "kind":"Namespace",` + "\n" + `"metadata":{ "name":"a"}}]}`, "", 1},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			got, _ := read(t, stdin(strings.NewReader(c.in)))
+			switch {
+			case len(got.objects) != c.objects:
+			case c.problem == "" && len(got.problems) == 0:
+				return
+			case c.problem != "" && len(got.problems) == 1 && strings.Contains(got.problems[0], c.problem):
+				return
+			}
+			t.Errorf("objects %q, problems %q", got.objects, got.problems)
+		})
 	}
 }

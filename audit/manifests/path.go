@@ -1,13 +1,18 @@
 package manifests
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // called is what a path is called in problems.
@@ -91,4 +96,15 @@ func tryOpen(path string) error {
 // stream tells what can be read once and may keep its reader waiting.
 func stream(info fs.FileInfo) bool {
 	return info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) != 0
+}
+
+// read reads the documents of one stream, be it YAML or JSON.
+func (r *reader) read(ctx context.Context, name string, in io.Reader) {
+	// A shell of Windows writes what kubectl prints in UTF-16.
+	buffered := bufio.NewReader(transform.NewReader(in, unicode.BOMOverride(transform.Nop)))
+	if startsJSON(buffered) {
+		r.readJSON(ctx, name, buffered)
+		return
+	}
+	r.readYAML(ctx, name, buffered)
 }

@@ -1,18 +1,16 @@
 package manifests
 
 import (
-	"bufio"
 	"bytes"
-	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/ingest"
@@ -64,40 +62,56 @@ func (r *reader) listed() []audit.Problem {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// read reads the documents of one stream, be it YAML or JSON.
-func (r *reader) read(ctx context.Context, name string, in io.Reader) {
-	// A shell of Windows writes what kubectl prints in UTF-16.
-	buffered := bufio.NewReader(transform.NewReader(in, unicode.BOMOverride(transform.Nop)))
-	if startsJSON(buffered) {
-		r.readJSON(ctx, name, buffered)
-		return
-	}
-	r.readYAML(ctx, name, buffered)
+// identity tells one object from another.
+type identity struct {
+	schema.GroupVersionKind
+	types.NamespacedName
 }
 
-func (r *reader) readYAML(ctx context.Context, name string, in *bufio.Reader) {
-	documents := documents{in: in}
-	for n := 1; ctx.Err() == nil; n++ {
-		where := fmt.Sprintf("%s document %d", name, n)
-		text, err := documents.next()
-		var bad documentError
-		switch {
-		case errors.Is(err, io.EOF):
-			return
-		case errors.As(err, &bad):
-			r.problem(where, err)
-			continue
-		case err != nil:
-			r.problem(where, err)
-			return
-		}
-		v, err := parseYAML(text)
-		switch {
-		case err != nil:
-			r.problem(where, fmt.Errorf("parse YAML: %w", err))
-		case string(v.text) != "null": // which is nothing at all
-			r.documents++
-			r.object(where, v, typeMeta{}, 0)
-		}
+// digest stands for an identity or a content. One of either is kept for every
+// object that is read, so that it had better be small; nobody can make two of 128
+// bits that are alike.
+type digest [16]byte
+
+func digestOf(data []byte) digest {
+	sum := sha256.Sum256(data)
+	return digest(sum[:])
+}
+
+// digest is that of the parts of an identity, none of which can pass for two.
+func (o identity) digest() digest {
+	return digestOf(fmt.Appendf(nil, "%q %q %q %q %q", o.Group, o.Version, o.Kind, o.Namespace, o.Name))
+}
+
+// reading is where an object was read, and what it held.
+type reading struct {
+	where string
+	sum   digest
+}
+
+// twice notes an object, and names one that was read before and held something
+// else: which of the two is so cannot be known, and the one that is read last
+// counts. An object that is the same again, as in two exports, is no problem. It
+// reports whether the object was read before.
+func (r *reader) twice(where string, o identity, data json.RawMessage) bool {
+	// In a list the same object stands behind more blanks.
+	r.compact.Reset()
+	if json.Compact(&r.compact, data) == nil {
+		data = r.compact.Bytes()
 	}
+	key, now := o.digest(), reading{where, digestOf(data)}
+	before, ok := r.seen[key]
+	if ok && before.sum != now.sum {
+		r.problem(where, fmt.Errorf("%s %s is another one than in %s", o.Kind, o.called(), before.where))
+	}
+	r.seen[key] = now
+	return ok
+}
+
+// called is the name of an object, with its namespace if it is in one.
+func (o identity) called() string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
 }

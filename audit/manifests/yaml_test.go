@@ -48,7 +48,7 @@ func TestReadYAMLDocuments(t *testing.T) {
 func TestReadYAMLThatDoesNotParse(t *testing.T) {
 	a, c := namespace("a"), namespace("c")
 	both := []string{"Namespace a", "Namespace c"}
-	const more = "parse YAML: something stands behind its end, and no line of --- between"
+	const more = "parse YAML: content follows its end, without a line of --- between"
 	for _, c := range []streamCase{
 		{
 			name: "a value in a value", in: a + "---\nkind: a: b\n---\n" + c,

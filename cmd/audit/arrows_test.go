@@ -19,7 +19,7 @@ const modulePath = "github.com/eventuallytrue/audit"
 var arrows = map[string][]string{
 	"rules/snapshot":         {},
 	"rules":                  {"rules/snapshot"},
-	"rules/admission":        {"rules", "rules/snapshot"},
+	"rules/admission":        {"rules/snapshot"},
 	"rules/workloads":        {"rules/snapshot"},
 	"rules/hosts":            ruleArrows,
 	"rules/isolation":        append(ruleArrows, "rules/isolation/policy"),
@@ -82,7 +82,7 @@ var pure = map[string][]string{
 	"rules/replication":      {},
 	"rules/catalog":          {},
 	"audit":                  {"golang.org/x/sync/errgroup"},
-	"audit/config":           {"gopkg.in/yaml.v3"},
+	"audit/config":           {"gopkg.in/yaml.v3", "k8s.io/apimachinery/pkg/util/validation"},
 }
 
 // onlyTests are packages that only tests may import, with the commands that may import

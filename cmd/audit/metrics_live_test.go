@@ -211,7 +211,7 @@ func failingGateways() map[string]http.HandlerFunc {
 
 // unlikeTwice is what no two messages share: when Slack took them.
 var unlikeTwice = cmp.Options{
-	cmpopts.IgnoreFields(report.TellMark{}, "Message"), cmpopts.IgnoreFields(fakeslack.Message{}, "TS", "Thread"),
+	cmpopts.IgnoreFields(report.Notification{}, "Message"), cmpopts.IgnoreFields(fakeslack.Message{}, "TS", "Thread"),
 }
 
 func TestGatewayThatFailsChangesNothingButTheExitCode(t *testing.T) {

@@ -131,7 +131,7 @@ func TestRefusedChannelGoesToThePlatform(t *testing.T) {
 		t.Errorf("digests by channel: %v", n)
 	}
 	for _, f := range stored(t, w.c, "--owner", "catalog") {
-		for _, n := range f.Told {
+		for _, n := range f.Notifications {
 			refused := n.Owner == "catalog"
 			if n.Last != "opened" || refused != (n.Error != "") || refused != (n.Channel == platform && n.Owner != "platform") {
 				t.Errorf("%s: %+v", f.ID, n)

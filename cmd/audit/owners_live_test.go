@@ -41,8 +41,8 @@ func TestOwnersOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []report.NamespaceOwner{{
-		Namespace: "shop", Owner: "team-a", By: "annotation owner of the Namespace",
-		Channel: "team-shop", Allowed: true, Told: report.Told{From: "annotation", Channel: "team-shop"},
+		Namespace: "shop", Owner: "team-a", DecidedBy: "annotation owner of the Namespace",
+		Channel: "team-shop", Allowed: true, Destination: report.Destination{From: "annotation", Channel: "team-shop"},
 	}}
 	if diff := cmp.Diff(want, list.Namespaces); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)

@@ -2,29 +2,28 @@ package report
 
 import "time"
 
-// The identity of the document that JSON and YAML hold.
+// The type of the JSON and YAML document.
 const (
 	APIVersion = "eventuallytrue.dev/v1alpha1"
 	Kind       = "Report"
 )
 
-// Report is what a program reads of one sweep. Lists are never null and are
-// sorted as audit.Result sorts them; strings that say nothing are left out, and
-// so are times that are not known. Times are in UTC. Fields may be added, so a
-// reader passes over those it does not know.
+// Report is the result of one sweep for programs. Lists are never null and are sorted
+// like those of audit.Result. Empty strings and unknown times are omitted. Times are
+// in UTC. Fields may be added, so readers must ignore fields that they don't know.
 type Report struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Cluster is the name that the config gives the cluster.
+	// Cluster is the name of the cluster in the config.
 	Cluster    string    `json:"cluster,omitempty"`
 	StartedAt  time.Time `json:"startedAt,omitzero"`
 	FinishedAt time.Time `json:"finishedAt,omitzero"`
-	// Complete is true if everything was read and every rule ran. Where it is
-	// false, what is not among the findings may be there all the same.
+	// Complete is true if everything was read and every rule ran. If it is false,
+	// findings may be missing.
 	Complete bool `json:"complete"`
-	// Only are the namespaces that the report was narrowed to; left out where
-	// it was not.
-	Only       []string        `json:"only,omitempty"`
+	// Namespaces are the namespaces that the report is limited to; omitted if it has
+	// no such limit.
+	Namespaces []string        `json:"namespaces,omitempty"`
 	Kinds      []KindRead      `json:"kinds"`
 	Ignored    []IgnoredKind   `json:"ignored"`
 	Problems   []Problem       `json:"problems"`
@@ -32,18 +31,18 @@ type Report struct {
 	Findings   []Finding       `json:"findings"`
 	Advisories []Advisory      `json:"advisories"`
 	Isolation  []IsolationRead `json:"isolation"`
-	// Deliveries are the digests for owners; left out where there were none.
+	// Deliveries are the digests for owners; omitted if there are none.
 	Deliveries []Delivery `json:"deliveries,omitempty"`
-	// Messages are what would be sent, by a rehearsal; left out of all else.
+	// Messages are what a dry run would send.
 	Messages []Message `json:"messages,omitempty"`
-	// ReportOnly counts the findings of which nobody is told; left out where
-	// nothing is report-only.
+	// ReportOnly counts the findings that no one is notified of; omitted if nothing
+	// is report-only.
 	ReportOnly *ReportOnly `json:"reportOnly,omitempty"`
 }
 
-// Delivery says what became of one digest: sent, failed (the next sweep tries
-// again), refused (the config or the receiver has to change) or held (for the end
-// of quiet hours).
+// Delivery is the result of sending one digest: sent, failed (the next sweep tries
+// again), refused (the config or the receiver must change) or held (until quiet
+// hours end).
 type Delivery struct {
 	Sender string `json:"sender"`
 	Owner  string `json:"owner,omitempty"`
@@ -51,35 +50,35 @@ type Delivery struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Message is a message that would be sent.
+// Message is a message that a dry run would send.
 type Message struct {
 	Sender  string `json:"sender"`
 	Owner   string `json:"owner"`
-	Address string `json:"address,omitempty"` // where the sender would find them
-	Held    bool   `json:"held,omitempty"`    // until quiet hours are over
+	Address string `json:"address,omitempty"` // such as a channel
+	Held    bool   `json:"held,omitempty"`    // until quiet hours end
 	Text    string `json:"text"`
 }
 
-// ReportOnly counts what is stored and not told.
+// ReportOnly counts findings that are stored without notifying anyone.
 type ReportOnly struct {
 	Findings int `json:"findings"`
-	// Messages is how many digests they would make, were they new and told.
+	// Messages is the number of digests if the findings were new and not report-only.
 	Messages int `json:"messages"`
 }
 
-// KindRead says how one kind was read.
+// KindRead is how one kind was read.
 type KindRead struct {
 	Group    string `json:"group,omitempty"` // left out for the core group
 	Version  string `json:"version,omitempty"`
 	Resource string `json:"resource"` // the plural, such as "ingresses"
 	Items    int    `json:"items"`
-	// Status is listed or absent, of which everything is known, or forbidden or
-	// failed, of which nothing is.
+	// Status is listed or absent if the kind is known completely, and forbidden or
+	// failed if nothing is known.
 	Status string `json:"status"`
 	Error  string `json:"error,omitempty"`
 }
 
-// KindPassed counts objects of a kind that no rule needs.
+// IgnoredKind counts the objects of a kind that no rule needs.
 type IgnoredKind struct {
 	Group   string `json:"group,omitempty"`
 	Version string `json:"version,omitempty"`
@@ -87,24 +86,23 @@ type IgnoredKind struct {
 	Items   int    `json:"items"`
 }
 
-// Problem is something that could not be read and belongs to no one kind, such
-// as a document that does not parse.
+// Problem is input of unknown kind that could not be read, such as a document that
+// cannot be parsed.
 type Problem struct {
 	Where  string `json:"where"`
 	Reason string `json:"reason"`
 }
 
-// RuleOutcome says whether a rule judged: ran, skipped (a kind it needs was not
-// read completely) or failed. Of a rule that did not run, findings that are not
-// listed are unknown and not absent.
+// RuleOutcome is whether a rule was evaluated: ran, skipped (a kind it needs was not
+// read completely) or failed. Unless a rule ran, its missing findings are unknown, not
+// absent.
 type RuleOutcome struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Subject is the thing that is wrong. Rule and subject are the identity of a
-// finding.
+// Subject is what a finding is about. Rule and subject identify a finding.
 type Subject struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -112,70 +110,130 @@ type Subject struct {
 	Detail    string `json:"detail,omitempty"`
 }
 
-// Object is an object that a finding rests on.
+// Object is an object that a finding is based on.
 type Object struct {
 	Group     string    `json:"group,omitempty"` // left out for the core group
 	Kind      string    `json:"kind"`
 	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name"`
-	Owner     string    `json:"owner,omitempty"` // left out where none is known
+	Owner     string    `json:"owner,omitempty"` // omitted if unknown
 	CreatedAt time.Time `json:"createdAt,omitzero"`
-	Reason    string    `json:"reason,omitempty"` // a word for its part in it
-	Detail    string    `json:"detail,omitempty"` // more of it for people
+	Reason    string    `json:"reason,omitempty"` // one word for its role in the finding
+	Detail    string    `json:"detail,omitempty"` // its role in words, for people
 }
 
 // Finding is a broken invariant with its owners.
 type Finding struct {
-	// ID names the finding as long as the same thing is wrong, from sweep to
-	// sweep.
+	// ID stays the same in all sweeps that find the same violation.
 	ID        string    `json:"id"`
 	Rule      string    `json:"rule"`
 	Severity  string    `json:"severity"` // low, medium or high
 	Subject   Subject   `json:"subject"`
 	Verdict   string    `json:"verdict,omitempty"`
-	Owners    []string  `json:"owners"` // who is told
+	Owners    []string  `json:"owners"` // who is notified
 	Message   string    `json:"message"`
 	Cause     string    `json:"cause,omitempty"`
 	Remedy    string    `json:"remedy,omitempty"`
 	State     string    `json:"state,omitempty"` // Pending, Open or Resolved
 	FirstSeen time.Time `json:"firstSeen,omitzero"`
 	Objects   []Object  `json:"objects"`
-	// MoreObjects counts those that were left out of what is kept.
+	// MoreObjects counts objects that were not stored.
 	MoreObjects int `json:"moreObjects,omitempty"`
 }
 
-// Advisory is worth a line, but is never a finding.
+// Advisory is worth a line in the report, but is never a finding.
 type Advisory struct {
-	Rule    string   `json:"rule"` // the rule that gives it, or "config"
+	Rule    string   `json:"rule"` // its rule, or "config"
 	Subject Subject  `json:"subject"`
 	Owners  []string `json:"owners"`
 	Message string   `json:"message"`
 	Objects []Object `json:"objects"`
 }
 
-// IsolationRead is what the policies of one namespace amount to, one for each
-// namespace that default-deny-present judged.
+// IsolationRead is the combined effect of the policies on one namespace. There is one
+// for each namespace that default-deny-present evaluated.
 type IsolationRead struct {
 	Namespace string `json:"namespace"`
 	Workloads int    `json:"workloads"`
 	Ingress   string `json:"ingress"` // present, missing or partial
 	Egress    string `json:"egress"`  // present, missing or partial
-	// Open says in which direction some policy admits everything: none,
-	// ingress, egress, both, or partial for only some workloads.
+	// Open is the direction in which a policy allows everything: none, ingress,
+	// egress, both, or partial if only for some workloads.
 	Open string `json:"open"`
-	// Scope says how far open: all, world, cluster or tcp; left out for none.
+	// Scope is what is allowed: all, world, cluster or tcp; omitted if Open is none.
 	Scope   string    `json:"scope,omitempty"`
 	Exempt  bool      `json:"exempt"` // by the config
 	Exposed []Exposed `json:"exposed"`
-	// NotEvaluated are kinds of policies that are not understood and may be
-	// about the namespace: the row leaves them out, and there is no finding.
+	// NotEvaluated are unsupported kinds of policies that may select pods of the
+	// namespace. The row does not include their effect, and there is no finding.
 	NotEvaluated []string `json:"notEvaluated,omitempty"`
 }
 
-// Exposed is a workload whose pods are open.
+// Exposed is a workload whose pods are not isolated.
 type Exposed struct {
 	Kind      string `json:"kind"`
 	Name      string `json:"name"`
 	Direction string `json:"direction"` // ingress, egress or both
 	Reason    string `json:"reason"`
+}
+
+// FindingList is the stored findings for programs.
+type FindingList struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"` // FindingList
+	Findings   []StoredFinding `json:"findings"`
+}
+
+// StoredFinding is a finding with its history.
+type StoredFinding struct {
+	Finding       `json:",inline"`
+	Reason        string         `json:"reason,omitempty"` // of its state
+	OpenedAt      time.Time      `json:"openedAt,omitzero"`
+	ResolvedAt    time.Time      `json:"resolvedAt,omitzero"`
+	Reopened      int            `json:"reopened,omitempty"` // how often it was opened again
+	Storm         bool           `json:"storm,omitempty"`    // opened in a storm
+	Notifications []Notification `json:"notifications,omitempty"`
+}
+
+// Notification is what one owner was sent about the finding by one sender, and what is
+// pending.
+type Notification struct {
+	Sender  string    `json:"sender"`
+	Owner   string    `json:"owner"`
+	Pending string    `json:"pending,omitempty"`
+	Last    string    `json:"last,omitempty"`
+	At      time.Time `json:"at,omitzero"`
+	Channel string    `json:"channel,omitempty"` // of the message about the opening
+	Message string    `json:"message,omitempty"`
+	Error   string    `json:"error,omitempty"` // why the receiver refused it
+}
+
+// OwnerList is the owners of namespaces for programs.
+type OwnerList struct {
+	APIVersion string           `json:"apiVersion"`
+	Kind       string           `json:"kind"` // OwnerList
+	Cluster    string           `json:"cluster"`
+	Namespaces []NamespaceOwner `json:"namespaces"` // sorted by name
+}
+
+// NamespaceOwner is the owner of a namespace.
+type NamespaceOwner struct {
+	Namespace string `json:"namespace"`
+	// Owner is the name that findings use for the owner.
+	Owner string `json:"owner"`
+	// DecidedBy is the claim or key that decided, fallback, or none.
+	DecidedBy string `json:"decidedBy"`
+	Registry  bool   `json:"registry"` // a team in the config claims it
+	Shared    bool   `json:"shared"`   // owner keys of objects in it take precedence
+	// Channel is the Slack channel in an annotation of the Namespace.
+	Channel     string      `json:"channel,omitempty"`
+	Allowed     bool        `json:"channelAllowed,omitempty"`
+	Destination Destination `json:"destination"`
+}
+
+// Destination is where an owner is notified in Slack.
+type Destination struct {
+	From        string `json:"from"` // registry, annotation, fallback, none or reportOnly
+	Channel     string `json:"channel,omitempty"`
+	WebhookFile string `json:"webhookFile,omitempty"`
 }

@@ -1,20 +1,23 @@
 package report
 
 import (
+	"strings"
+
 	"github.com/eventuallytrue/audit/audit"
 )
 
-// deliveries writes who could not be told, and why. Of the others a number will do.
-func (p *page) deliveries(res *audit.Result) {
+// deliveries writes the failed deliveries with their reasons. The summary counts the
+// others.
+func (p *printer) deliveries(res *audit.Result) {
 	not := audit.Undelivered(res.Deliveries)
 	if len(not) == 0 {
 		return
 	}
 	const indent = 2
-	p.line(span{"NOT TOLD", red}, span{text: "  " + number(len(not))})
+	p.line(span{"NOT DELIVERED", red}, span{text: "  " + number(len(not))})
 	p.blank()
 	for i, d := range not {
-		if !p.wide && i == maxAdvisories {
+		if !p.wide && i == maxItems {
 			p.text(indent, span{}, "and "+number(len(not)-i)+" more (-o wide shows all)")
 			break
 		}
@@ -27,12 +30,12 @@ func (p *page) deliveries(res *audit.Result) {
 	p.blank()
 }
 
-// told says how many owners were told, and of what nobody is.
-func told(res *audit.Result) shown {
+// notified counts the digests that were sent, held or kept back.
+func notified(res *audit.Result) shown {
 	var parts []string
 	n := map[audit.DeliveryResult]int{}
 	for _, d := range res.Deliveries {
-		if d.Owner != "" { // else it is no digest
+		if d.Owner != "" { // otherwise it is not a digest
 			n[d.Result]++
 		}
 	}
@@ -43,7 +46,42 @@ func told(res *audit.Result) shown {
 		parts = append(parts, string(count(n[audit.DeliveryHeld], "digest"))+" held for quiet hours")
 	}
 	if s := res.ReportOnly; s != nil {
-		parts = append(parts, string("report-only: "+count(s.Findings, "finding")+" not told, which would be "+count(s.Messages, "message")))
+		parts = append(parts, string("report-only: "+count(s.Findings, "finding")+" not sent ("+count(s.Messages, "message")+")"))
 	}
 	return join(parts)
+}
+
+// messages writes the messages of a dry run as their readers would see them.
+func (p *printer) messages(res *audit.Result) {
+	if len(res.Messages) == 0 {
+		return
+	}
+	p.line(span{"WOULD SEND", bold}, span{text: "  " + count(len(res.Messages), "message")})
+	p.blank()
+	for _, m := range res.Messages {
+		to := show(m.Owner) + " by " + show(m.Sender)
+		if m.Address != "" {
+			to += " in " + show(m.Address)
+		}
+		if m.Held {
+			to += ", after quiet hours"
+		}
+		p.text(2, span{"- ", dim}, to)
+		for line := range strings.Lines(m.Text) {
+			p.verbatim(4, strings.TrimRight(line, "\n"))
+		}
+		p.blank()
+	}
+}
+
+// verbatim writes an indented line and keeps its leading blanks. A table wraps it if it
+// is too long.
+func (p *printer) verbatim(indent int, line string) {
+	text := strings.TrimLeft(line, " ")
+	indent += len(line) - len(text)
+	if p.wide {
+		p.line(span{text: blanks(indent) + show(text)})
+		return
+	}
+	p.text(min(indent, p.width/2), span{}, show(text))
 }

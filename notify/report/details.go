@@ -8,19 +8,19 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// details writes what only wide shows: how each namespace is isolated, how each
-// kind was read, and which rules judged.
-func (p *page) details(res *audit.Result) {
+// details writes what only wide output shows: the isolation of each namespace, how each
+// kind was read, and which rules ran.
+func (p *printer) details(res *audit.Result) {
 	if !p.wide {
 		return
 	}
 	p.isolation(res.Isolation)
 	p.kinds(res.Reads)
-	p.passed(res.Ignored)
+	p.ignored(res.Ignored)
 	p.rules(res.Rules)
 }
 
-func (p *page) isolation(list []rules.Isolation) {
+func (p *printer) isolation(list []rules.Isolation) {
 	if len(list) == 0 {
 		return
 	}
@@ -57,15 +57,15 @@ func (p *page) isolation(list []rules.Isolation) {
 	p.blank()
 }
 
-func (p *page) kinds(list []snapshot.Read) {
+func (p *printer) kinds(list []snapshot.Read) {
 	if len(list) == 0 {
 		return
 	}
-	asked := len(list)
+	requested := len(list)
 	list = slices.DeleteFunc(slices.Clone(list), func(r snapshot.Read) bool { return r.Status == snapshot.Absent })
-	note := "  " + number(asked) + " asked for"
-	if absent := asked - len(list); absent > 0 {
-		note += "; " + number(absent) + " of them the cluster does not have"
+	note := "  " + number(requested) + " requested"
+	if absent := requested - len(list); absent > 0 {
+		note += ", " + number(absent) + " absent"
 	}
 	p.line(span{"KINDS", bold}, span{text: note})
 	p.blank()
@@ -83,11 +83,11 @@ func (p *page) kinds(list []snapshot.Read) {
 	p.blank()
 }
 
-func (p *page) passed(list []audit.IgnoredKind) {
+func (p *printer) ignored(list []audit.IgnoredKind) {
 	if len(list) == 0 {
 		return
 	}
-	p.line(span{"PASSED OVER", bold}, span{text: "  " + count(len(list), "kind") + " that no rule needs"})
+	p.line(span{"IGNORED", bold}, span{text: "  " + count(len(list), "kind") + " that no rule needs"})
 	p.blank()
 	p.grid(2, []column{
 		cells("KIND", list, func(k audit.IgnoredKind) shown { return show(k.Kind) }),
@@ -98,7 +98,7 @@ func (p *page) passed(list []audit.IgnoredKind) {
 	p.blank()
 }
 
-func (p *page) rules(list []audit.Outcome) {
+func (p *printer) rules(list []audit.Outcome) {
 	if len(list) == 0 {
 		return
 	}
@@ -109,9 +109,4 @@ func (p *page) rules(list []audit.Outcome) {
 		cells("STATUS", list, func(o audit.Outcome) shown { return show(string(o.Status)) }),
 	}, nil)
 	p.blank()
-}
-
-// cells returns a column with a cell for each element of a list.
-func cells[T any](head shown, list []T, cell func(T) shown) column {
-	return column{head: head, cells: each(list, cell)}
 }

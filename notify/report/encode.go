@@ -16,21 +16,13 @@ import (
 	"github.com/eventuallytrue/audit/notify/visible"
 )
 
-// encoded returns a document as YAML, or as JSON otherwise.
-func encoded(format Format, document any) ([]byte, error) {
-	if format == YAML {
-		return encodeYAML(document)
-	}
-	return encodeJSON(document)
-}
-
-// encodeJSON returns a document as JSON that is harmless on a terminal too:
-// encoding/json itself lets DEL, the C1 controls and bidi controls through.
-// Bytes that are no UTF-8 become U+FFFD.
-func encodeJSON(document any) ([]byte, error) {
+// EncodeJSON returns a document as indented JSON that is also safe to print on a
+// terminal: encoding/json does not escape DEL, the C1 controls and bidi controls.
+// Bytes that are not UTF-8 become U+FFFD.
+func EncodeJSON(document any) ([]byte, error) {
 	var plain bytes.Buffer
 	enc := json.NewEncoder(&plain)
-	enc.SetEscapeHTML(false) // it is no HTML, and owners read <none> better
+	enc.SetEscapeHTML(false) // keeps <none> readable
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(document); err != nil {
 		return nil, err
@@ -38,7 +30,7 @@ func encodeJSON(document any) ([]byte, error) {
 	var out bytes.Buffer
 	out.Grow(plain.Len())
 	for text := plain.Bytes(); len(text) > 0; {
-		// Nearly all of it is plain.
+		// Copy printable ASCII, which is nearly everything, in one go.
 		n := slices.IndexFunc(text, func(b byte) bool { return b != '\n' && (b < ' ' || b >= 0x7f) })
 		if n < 0 {
 			n = len(text)
@@ -49,8 +41,7 @@ func encodeJSON(document any) ([]byte, error) {
 		}
 		c, size := utf8.DecodeRune(text)
 		text = text[size:]
-		// Outside of strings JSON holds nothing that is not visible, but for
-		// the line feeds between its lines.
+		// Outside of strings, the only invisible character is the line feed.
 		switch {
 		case c == '\n' || visible.Rune(c):
 			out.WriteRune(c)
@@ -64,13 +55,13 @@ func encodeJSON(document any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// encodeYAML returns the same document as YAML, with the same strings in it.
+// encodeYAML returns the same document as YAML, with the same strings.
 //
-// The YAML library neither reads DEL and the C1 controls nor escapes bidi
-// controls. So a rune that must not be seen raw goes through it as a mark that
-// it has to escape, and becomes an escape of the rune itself thereafter.
+// The YAML library can't read DEL and the C1 controls, and does not escape bidi
+// controls. So runes that must not appear raw are replaced by a mark that the library
+// escapes, and the escaped mark is then replaced by an escape of the rune.
 func encodeYAML(document any) ([]byte, error) {
-	b, err := encodeJSON(document)
+	b, err := EncodeJSON(document)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +95,10 @@ func marked(tree any) any {
 	return tree
 }
 
-// mark puts "\x01<hex>;" for every rune that must not be seen raw. U+0001 makes
-// the library quote the string and write it as \x01, with every backslash of
-// the string itself doubled. A string that holds those four characters as they
-// are gets an empty mark, so that it is quoted as well and cannot be mistaken.
+// mark replaces every rune that must not appear raw with "\x01<hex>;". U+0001 makes the
+// library quote the string and write it as \x01, with every backslash of the string
+// itself doubled. A string that contains the four characters \x01 gets an empty mark,
+// so that it is quoted too and cannot be mistaken for a mark.
 func mark(s string) string {
 	var b strings.Builder
 	if strings.Contains(s, `\x01`) {
@@ -123,8 +114,8 @@ func mark(s string) string {
 	return b.String()
 }
 
-// markInYAML finds a mark as the library writes it. Doubled backslashes are
-// found as well, so that the second of them begins no mark.
+// markInYAML matches a mark as the library writes it. It also matches doubled
+// backslashes, so that the second one does not begin a mark.
 var markInYAML = regexp.MustCompile(`\\\\|\\x01[0-9a-f]*;`)
 
 func unmark(found []byte) []byte {

@@ -8,13 +8,13 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// maxProblems is how many problems a table lists.
+// maxProblems is the number of problems that a table lists.
 const maxProblems = 20
 
-// incomplete writes what is not known: the kinds and documents that were not
-// read, and the rules that could not judge.
-func (p *page) incomplete(res *audit.Result) {
-	p.text(0, span{"INCOMPLETE  ", red}, "What this report does not show may be there all the same.")
+// incomplete writes what is unknown: the kinds and documents that could not be read, and
+// the rules that did not run.
+func (p *printer) incomplete(res *audit.Result) {
+	p.text(0, span{"INCOMPLETE  ", red}, "Findings may be missing from this report.")
 	p.blank()
 	unread := p.unreadKinds(res.Reads)
 	nothing := !p.wide && len(unread) == 1 && nothingRead(res.Reads)
@@ -39,26 +39,25 @@ func (p *page) incomplete(res *audit.Result) {
 		}
 		p.unknown("problem", show(pr.Where)+": "+show(trim(pr.Reason)))
 	}
-	p.idle(res.Rules, nothing)
+	p.notRun(res.Rules, nothing)
 	p.blank()
 }
 
-// unknown writes one thing that is not known, behind a word for the sort of
-// it.
-func (p *page) unknown(word, text shown) {
+// unknown writes one thing that is unknown, after a word for its category.
+func (p *printer) unknown(word, text shown) {
 	const indent, width = 2, 11
 	p.text(indent, span{text: pad(cut(word, width-1), width)}, text)
 }
 
-// nothingRead reports whether the reading of every kind failed, as where no server
-// answers: to name each of them, and for each rule again, would hide why. Those that
-// are forbidden are named all the same, for whoever grants the rights.
+// nothingRead reports whether every kind failed, as when no server responds. Naming each
+// kind, and again for each rule, would hide the reason. Forbidden kinds are always
+// named, because someone has to grant the rights.
 func nothingRead(reads []snapshot.Read) bool {
 	return len(reads) > 1 && !slices.ContainsFunc(reads, func(r snapshot.Read) bool { return r.Status != snapshot.Failed })
 }
 
-// idle writes which rules did not judge, and why.
-func (p *page) idle(outcomes []audit.Outcome, nothingRead bool) {
+// notRun writes which rules did not run, and why.
+func (p *printer) notRun(outcomes []audit.Outcome, nothingRead bool) {
 	type cause struct {
 		status audit.OutcomeStatus
 		reason string
@@ -86,27 +85,27 @@ func (p *page) idle(outcomes []audit.Outcome, nothingRead bool) {
 		p.unknown("not run", text)
 	}
 	if len(causes) == 0 {
-		p.unknown("", "Every rule judged what was read. What it would have found in the rest is unknown, not absent.")
+		p.unknown("", "Every rule ran on what was read. Findings in the rest are unknown, not absent.")
 		return
 	}
-	p.unknown("", "What a rule that did not run would have found is unknown, not absent.")
+	p.unknown("", "Findings of rules that did not run are unknown, not absent.")
 }
 
-// trim drops what error messages of several lines end with.
+// trim removes the trailing newline of a multi-line error message.
 func trim(s string) string { return strings.TrimRight(s, " \n") }
 
-// unread are kinds that could not be read for one reason.
+// unread is the kinds that could not be read for the same reason.
 type unread struct {
 	status snapshot.Status
 	reason string // of the first kind
 	kinds  []string
-	alike  bool // the reason is that of all kinds, word for word
+	alike  bool // all kinds have exactly this reason
 }
 
-// unreadKinds groups the kinds that were not read by what stood in the way. API
-// servers name the kind in the reason, so what differs in that alone is one
-// reason; but wide keeps every one.
-func (p *page) unreadKinds(reads []snapshot.Read) []*unread {
+// unreadKinds groups the kinds that could not be read by reason. API servers name the
+// kind in the reason, so reasons that differ only in the kind count as the same,
+// except in wide output.
+func (p *printer) unreadKinds(reads []snapshot.Read) []*unread {
 	var groups []*unread
 	sames := map[string]*unread{}
 	for _, r := range reads {
@@ -131,7 +130,7 @@ func (p *page) unreadKinds(reads []snapshot.Read) []*unread {
 	return groups
 }
 
-// withoutKind returns why a kind was not read without the words that name it.
+// withoutKind returns the reason without the name of the kind.
 func withoutKind(r snapshot.Read) string {
 	return strings.NewReplacer(
 		string(r.Kind), "",

@@ -1,15 +1,15 @@
-// Package report writes what one sweep found: as a table for people, or as
-// JSON or YAML for programs.
+// Package report writes the result of a sweep: as a table for people, or as JSON or
+// YAML for programs.
 //
-// It decides nothing. What is broken, who owns it and how bad it is stands in
-// the audit.Result already, in the order in which it is printed. The package
-// sees to three things: that an incomplete sweep is never read as a clean one,
-// that no text from a cluster reaches a terminal as anything but text, and that
-// programs get a document that stays as it is. Package cmd calls it.
+// The audit.Result already has everything in the order in which it is printed. This
+// package makes sure that an incomplete sweep never reads like a clean one, that a
+// terminal cannot interpret text from a cluster as anything but text, and that the
+// document for programs is stable.
 package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -21,15 +21,14 @@ import (
 // Format is how a report is written.
 type Format string
 
-// The formats there are.
 const (
-	Table Format = "table" // for people, fitted to the width
-	Wide  Format = "wide"  // for people, everything and nothing cut
+	Table Format = "table" // for people, fitted to the terminal
+	Wide  Format = "wide"  // for people, with all details and nothing cut
 	JSON  Format = "json"  // a Report
 	YAML  Format = "yaml"  // a Report
 )
 
-// Formats returns all formats in the order in which users read them.
+// Formats returns all formats in the order of the help.
 func Formats() []Format { return []Format{Table, Wide, JSON, YAML} }
 
 // ParseFormat returns the format of that name. The error names all formats.
@@ -41,31 +40,20 @@ func ParseFormat(name string) (Format, error) {
 	for _, f := range Formats() {
 		names = append(names, string(f))
 	}
-	return "", fmt.Errorf("output format %q is none of %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("unknown output format %q, must be one of %s", name, strings.Join(names, ", "))
 }
 
-// Options are how Table and Wide look. The other formats heed none of them.
-type Options struct {
-	// Width is the number of columns to fit. No line of a Table is wider; in
-	// Wide the running text keeps to it, while rows are as wide as their names.
-	// Zero means DefaultWidth; less than MinWidth means MinWidth.
-	Width int
-	// Color lets severities, subjects and ages stand out by ANSI sequences.
-	Color bool
-}
-
-// Write writes the whole report at once, so that an error leaves no half of it
-// behind unless the writer itself broke off.
+// Write writes a report. Nothing is written if encoding fails.
 func Write(w io.Writer, format Format, res *audit.Result, opts Options) error {
 	var out []byte
 	var err error
 	switch format {
 	case Table, Wide:
-		out = printed(res, opts, format == Wide)
+		out = people(res, opts, format == Wide)
 	case JSON:
-		out, err = encodeJSON(From(res))
+		out, err = EncodeJSON(fromResult(res))
 	case YAML:
-		out, err = encodeYAML(From(res))
+		out, err = encodeYAML(fromResult(res))
 	default:
 		_, err = ParseFormat(string(format))
 	}
@@ -76,4 +64,74 @@ func Write(w io.Writer, format Format, res *audit.Result, opts Options) error {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
+}
+
+// people returns the report for people. It begins with what must not be missed: that
+// the sweep is clean, or what is unknown. It ends with the summary, which stays
+// visible above the prompt when the rest has scrolled away.
+func people(res *audit.Result, opts Options, wide bool) []byte {
+	p := &printer{
+		width: max(cmp.Or(opts.Width, DefaultWidth), MinWidth),
+		wide:  wide,
+		color: opts.Color,
+		now:   res.Started,
+	}
+	if res.Complete() && len(res.Findings) == 0 {
+		p.clean(res)
+		p.messages(res)
+		p.deliveries(res)
+		p.advisories(res)
+		p.details(res)
+		return []byte(p.buf.String())
+	}
+	if !res.Complete() {
+		p.incomplete(res)
+	}
+	p.findings(res)
+	p.messages(res)
+	p.deliveries(res)
+	p.advisories(res)
+	p.details(res)
+	p.summary(res)
+	return []byte(p.buf.String())
+}
+
+// WriteRecords writes stored findings as JSON or YAML.
+func WriteRecords(w io.Writer, format Format, records []audit.Record) error {
+	list := FindingList{APIVersion: APIVersion, Kind: "FindingList", Findings: each(records, FromRecord)}
+	data, err := encoded(format, list)
+	if err != nil {
+		return fmt.Errorf("encode findings: %w", err)
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// WriteOwners writes the owner of each namespace, and where the owner is notified, as
+// JSON or YAML. Both lists have the same length.
+func WriteOwners(w io.Writer, format Format, cluster string, owners []audit.NamespaceOwner, destinations []audit.Destination) error {
+	list := OwnerList{APIVersion: APIVersion, Kind: "OwnerList", Cluster: cluster, Namespaces: []NamespaceOwner{}}
+	for i, o := range owners {
+		list.Namespaces = append(list.Namespaces, NamespaceOwner{
+			Namespace: o.Namespace, Owner: o.Owner, DecidedBy: o.By, Registry: o.Registry, Shared: o.Shared,
+			Channel: o.Channel, Allowed: o.Allowed,
+			Destination: Destination{
+				From: string(destinations[i].From), Channel: destinations[i].Channel, WebhookFile: destinations[i].WebhookFile,
+			},
+		})
+	}
+	data, err := encoded(format, list)
+	if err != nil {
+		return fmt.Errorf("encode owners: %w", err)
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// encoded returns a document as YAML, or as JSON otherwise.
+func encoded(format Format, document any) ([]byte, error) {
+	if format == YAML {
+		return encodeYAML(document)
+	}
+	return EncodeJSON(document)
 }

@@ -1,45 +1,47 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// maxOwners is how many owners the last line names.
+// maxOwners is the number of owners that the summary names.
 const maxOwners = 8
 
-// clean writes the one line of a complete sweep without findings, as fully as
-// it fits. A sweep that met nothing is not called clean: most often it looked
-// at the wrong place.
-func (p *page) clean(res *audit.Result) {
+// clean writes the line of a complete sweep without findings, with as many details as
+// fit. A sweep that read no objects is not called clean, because it probably looked
+// in the wrong place.
+func (p *printer) clean(res *audit.Result) {
 	switch {
 	case len(res.Rules) == 0:
-		p.text(0, span{text: "nothing judged: "}, "no rule ran; "+read(res, true))
-	case items(res) == 0:
-		p.text(0, span{text: "empty: "}, "no object to judge; "+read(res, true)+"; "+ran(res))
+		p.text(0, span{text: "nothing evaluated: "}, "no rule ran; "+readText(res, true))
+	case objectsRead(res) == 0:
+		p.text(0, span{text: "empty: "}, "no objects to evaluate; "+readText(res, true)+"; "+ran(res))
 	case res.NotEvaluated() > 0:
 		p.text(0, span{text: "not evaluated: "}, count(res.NotEvaluated(), "namespace")+
-			" with policies of kinds that are not understood, see below; no findings beside that; "+read(res, true)+"; "+ran(res))
+			" with policies of unsupported kinds, see below; no other findings; "+readText(res, true)+"; "+ran(res))
 	case len(res.Only) > 0:
 		p.longest(
-			"clean as far as "+only(res)+": "+read(res, true)+"; "+ran(res)+"; no findings",
-			"clean as far as "+only(res)+": "+count(items(res), "object")+" read"+took(res)+"; no findings",
-			"clean as far as "+only(res),
+			"clean in "+only(res)+": "+readText(res, true)+"; "+ran(res)+"; no findings",
+			"clean in "+only(res)+": "+count(objectsRead(res), "object")+" read"+took(res)+"; no findings",
+			"clean in "+only(res),
 		)
 	default:
 		p.longest(
-			"clean: "+read(res, true)+"; "+ran(res)+"; no findings",
-			"clean: "+read(res, false)+"; "+ran(res)+"; no findings",
-			"clean: "+read(res, false)+"; "+ran(res),
-			"clean: "+count(items(res), "object")+" read"+took(res)+"; "+ran(res)+"; no findings",
-			"clean: "+count(items(res), "object")+"; no findings",
+			"clean: "+readText(res, true)+"; "+ran(res)+"; no findings",
+			"clean: "+readText(res, false)+"; "+ran(res)+"; no findings",
+			"clean: "+readText(res, false)+"; "+ran(res),
+			"clean: "+count(objectsRead(res), "object")+" read"+took(res)+"; "+ran(res)+"; no findings",
+			"clean: "+count(objectsRead(res), "object")+"; no findings",
 		)
 	}
-	if s := told(res); s != "" {
+	if s := notified(res); s != "" {
 		p.text(0, span{}, s)
 	}
 	if len(res.Advisories) > 0 || len(audit.Undelivered(res.Deliveries)) > 0 || p.wide {
@@ -47,17 +49,17 @@ func (p *page) clean(res *audit.Result) {
 	}
 }
 
-// only says to what the report was narrowed.
+// only names the namespaces that the report is limited to.
 func only(res *audit.Result) shown {
 	names := show(strings.Join(res.Only, ", "))
 	if len(res.Only) == 1 {
-		return "namespace " + names + " goes"
+		return "namespace " + names
 	}
-	return "namespaces " + names + " go"
+	return "namespaces " + names
 }
 
-// longest writes the first of the lines that fits, or else wraps the last.
-func (p *page) longest(lines ...shown) {
+// longest writes the first line that fits, or else wraps the last.
+func (p *printer) longest(lines ...shown) {
 	for _, s := range lines {
 		if p.wide || columns(s) <= p.width {
 			p.line(span{text: s})
@@ -67,41 +69,40 @@ func (p *page) longest(lines ...shown) {
 	p.text(0, span{}, lines[len(lines)-1])
 }
 
-// summary writes the last paragraph: how bad it is, whom it concerns and on
-// what that rests.
-func (p *page) summary(res *audit.Result) {
+// summary writes the last paragraph: the findings, their owners and what was read.
+func (p *printer) summary(res *audit.Result) {
 	label, what := span{"SUMMARY  ", bold}, count(len(res.Findings), "finding")
 	if len(res.Only) > 0 {
-		what += " as far as " + only(res)
+		what += " in " + only(res)
 	}
 	if s := severities(res.Findings); s != "" {
 		what += " (" + s + ")"
 	}
 	if !res.Complete() {
 		label = span{"INCOMPLETE  ", red}
-		what += " in what could be judged"
-		if n := judged(res); n == 0 && len(res.Findings) == 0 {
-			what = "nothing could be judged"
+		what += " in what could be evaluated"
+		if n := rulesRan(res); n == 0 && len(res.Findings) == 0 {
+			what = "nothing could be evaluated"
 		}
 	}
 	if n := res.NotEvaluated(); n > 0 {
 		what += "; " + count(n, "namespace") + " not evaluated"
 	}
-	if s := concerned(res.Findings); s != "" {
+	if s := ownersOf(res.Findings); s != "" {
 		what += "; " + s
 	}
-	what += "; " + read(res, true)
+	what += "; " + readText(res, true)
 	if s := unknown(res); s != "" {
 		what += "; unknown: " + s
 	}
 	what += "; " + ran(res)
-	if s := told(res); s != "" {
+	if s := notified(res); s != "" {
 		what += "; " + s
 	}
 	p.text(0, label, what)
 }
 
-// severities counts the findings by severity, the worst first.
+// severities counts the findings by severity, the highest first.
 func severities(list []audit.Finding) shown {
 	var parts []string
 	for s := rules.High; s >= rules.Low; s-- {
@@ -118,8 +119,8 @@ func severities(list []audit.Finding) shown {
 	return join(parts)
 }
 
-// concerned names the owners of the findings, by name.
-func concerned(list []audit.Finding) shown {
+// ownersOf names the owners of the findings, sorted.
+func ownersOf(list []audit.Finding) shown {
 	set := map[string]bool{}
 	for _, f := range list {
 		for _, o := range f.Owners {
@@ -137,16 +138,16 @@ func concerned(list []audit.Finding) shown {
 	}
 }
 
-// ran says how many rules judged.
+// ran says how many rules ran.
 func ran(res *audit.Result) shown {
-	n := judged(res)
+	n := rulesRan(res)
 	if n == len(res.Rules) {
 		return count(n, "rule") + " ran"
 	}
 	return number(n) + " of " + count(len(res.Rules), "rule") + " ran"
 }
 
-func judged(res *audit.Result) int {
+func rulesRan(res *audit.Result) int {
 	n := 0
 	for _, o := range res.Rules {
 		if o.Status == audit.RuleRan {
@@ -154,4 +155,135 @@ func judged(res *audit.Result) int {
 		}
 	}
 	return n
+}
+
+// objectsRead returns the number of objects that were read.
+func objectsRead(res *audit.Result) int {
+	n := 0
+	for _, r := range res.Reads {
+		n += r.Items
+	}
+	return n
+}
+
+// group is the kinds that a summary counts together.
+type group struct {
+	noun           string
+	items          int
+	kinds, unknown int // unknown kinds could not be read
+}
+
+// usual reports whether every cluster has such objects, so that a count of zero is
+// worth mentioning.
+func (g group) usual() bool { return slices.Contains(usualNouns(), g.noun) }
+
+func usualNouns() []string { return []string{"namespace", "ingress", "policy", "workload", "pod"} }
+
+// readText says what was read, in what time and, if where is set, from which cluster.
+func readText(res *audit.Result, where bool) shown {
+	var parts []string
+	for _, g := range groups(res.Reads) {
+		if g.unknown < g.kinds && (g.items > 0 || g.usual()) {
+			parts = append(parts, string(count(g.items, g.noun)))
+		}
+	}
+	out := shown("nothing")
+	if len(parts) > 0 {
+		out = join(parts)
+	}
+	out += " read"
+	if where && res.Cluster != "" {
+		out += " from " + cut(show(res.Cluster), 60)
+	}
+	return out + took(res)
+}
+
+// unknown lists what could not be read.
+func unknown(res *audit.Result) shown {
+	var parts []string
+	for _, g := range groups(res.Reads) {
+		switch g.unknown {
+		case 0:
+		case g.kinds:
+			parts = append(parts, plural(g.noun))
+		default:
+			parts = append(parts, "other "+plural(g.noun))
+		}
+	}
+	if n := len(res.Problems); n > 0 {
+		parts = append(parts, string(count(n, "unreadable input")))
+	}
+	return join(parts)
+}
+
+// took says how long the sweep took, "" if unknown.
+func took(res *audit.Result) shown {
+	if res.Started.IsZero() {
+		return ""
+	}
+	d := duration(res.Finished.Sub(res.Started))
+	if d == "" {
+		return ""
+	}
+	return " in " + d
+}
+
+// groups groups the kinds, the most important first and the others by name.
+func groups(reads []snapshot.Read) []group {
+	var list []group
+	for _, r := range reads {
+		noun := groupOf(r.Kind)
+		if noun == "" {
+			continue
+		}
+		i := slices.IndexFunc(list, func(g group) bool { return g.noun == noun })
+		if i < 0 {
+			i, list = len(list), append(list, group{noun: noun})
+		}
+		list[i].kinds++
+		list[i].items += r.Items
+		if !r.Status.Known() {
+			list[i].unknown++
+		}
+	}
+	order := []string{"namespace", "ingress", "route", "policy", "workload", "pod", "template"}
+	rank := func(g group) int {
+		if i := slices.Index(order, g.noun); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortFunc(list, func(a, b group) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.noun, b.noun))
+	})
+	return list
+}
+
+// groupOf returns the noun for a kind in a summary, or "" for a kind that is read only
+// to interpret others.
+func groupOf(k snapshot.Kind) string {
+	switch {
+	case slices.Contains(snapshot.WorkloadKinds(), k):
+		return "workload"
+	case strings.HasSuffix(k.Resource(), "networkpolicies"):
+		return "policy"
+	case slices.Contains(snapshot.PolicyKinds(), k), slices.Contains(snapshot.AdmissionKinds(), k):
+		return ""
+	case strings.HasSuffix(k.Resource(), "routes"):
+		return "route"
+	}
+	switch k {
+	case snapshot.Namespaces:
+		return "namespace"
+	case snapshot.Pods:
+		return "pod"
+	case snapshot.Ingresses:
+		return "ingress"
+	case snapshot.ConstraintTemplates:
+		return "template"
+	case snapshot.IngressClasses, snapshot.Gateways, snapshot.ListenerSets, snapshot.XListenerSets,
+		snapshot.GatekeeperConfigs, snapshot.SyncSets:
+		return ""
+	}
+	return "other host source"
 }

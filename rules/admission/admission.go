@@ -1,17 +1,17 @@
 // Package admission gathers what admission control could have seen: evidence that
-// rules share when they say how a violation can have come about.
+// rules share when they say how a violation may have come about.
 package admission
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Evidence is what is known of the admission controls of a cluster, by the kind of
-// object that they could have rejected.
+// Evidence is what is known about the admission controls of a cluster, by the kind
+// of object that they could have rejected.
 type Evidence struct {
 	view     *snapshot.View
 	known    bool                                    // whether they could be read
@@ -21,16 +21,16 @@ type Evidence struct {
 
 // NewEvidence returns the evidence in a snapshot.
 func NewEvidence(v *snapshot.View) *Evidence {
-	b := &Evidence{
+	e := &Evidence{
 		view: v, known: v.Known(snapshot.AdmissionKinds()...),
 		bindings: map[string][]*snapshot.AdmissionBinding{}, byKind: map[snapshot.Kind]*Controls{},
 	}
-	if b.known {
+	if e.known {
 		for binding := range v.AdmissionBindings() {
-			b.bindings[binding.Policy] = append(b.bindings[binding.Policy], binding)
+			e.bindings[binding.Policy] = append(e.bindings[binding.Policy], binding)
 		}
 	}
-	return b
+	return e
 }
 
 // Controls are the admission controls that apply to objects of one kind.
@@ -40,94 +40,93 @@ type Controls struct {
 }
 
 // For returns the admission controls that apply to objects like the given one.
-func (b *Evidence) For(m *snapshot.Meta) *Controls {
+func (e *Evidence) For(m *snapshot.Meta) *Controls {
 	kind := m.Resource()
-	if g, ok := b.byKind[kind]; ok {
-		return g
+	if c, ok := e.byKind[kind]; ok {
+		return c
 	}
-	g := &Controls{Evidence: b}
-	if b.known {
-		for gate := range b.view.AdmissionControls() {
-			if creates, updates := gate.Looks(kind); creates || updates {
-				g.controls = append(g.controls, gate)
+	c := &Controls{Evidence: e}
+	if e.known {
+		for control := range e.view.AdmissionControls() {
+			if creates, updates := control.Looks(kind); creates || updates {
+				c.controls = append(c.controls, control)
 			}
 		}
 	}
-	b.byKind[kind] = g
-	return g
+	e.byKind[kind] = c
+	return c
 }
 
-// unknownTimeout is how long a webhook may take where it is not known which
-// there are: the API's default.
+// unknownTimeout is the timeout of a webhook if it is unknown which webhooks there
+// are: the API's default.
 const unknownTimeout = 10 * time.Second
 
-// SlowestTimeout returns how long the slowest webhook may keep an object waiting: two
-// objects that far apart may have been judged at once.
-func (g *Controls) SlowestTimeout() time.Duration {
-	if !g.known {
+// SlowestTimeout returns how long the slowest webhook may delay an object. Two
+// objects that were created within that time may have been admitted concurrently.
+func (c *Controls) SlowestTimeout() time.Duration {
+	if !c.known {
 		return unknownTimeout
 	}
-	var longest time.Duration
-	for _, gate := range g.controls {
-		longest = max(longest, gate.Timeout)
+	var slowest time.Duration
+	for _, control := range c.controls {
+		slowest = max(slowest, control.Timeout)
 	}
-	return longest
+	return slowest
 }
 
-// Gaps says why the admission controls may have let an object of a namespace through, in
-// words for people.
-func (g *Controls) Gaps(namespace string) string {
-	if !g.known {
-		return "The gates at admission could not be read."
+// Gaps says in words for people why the admission controls may have admitted an
+// object in a namespace.
+func (c *Controls) Gaps(namespace string) string {
+	if !c.known {
+		return "The configuration of admission control could not be read."
 	}
-	if len(g.controls) == 0 {
-		return "Among what was read no webhook and no ValidatingAdmissionPolicy looks at such objects."
+	if len(c.controls) == 0 {
+		return "No webhook or ValidatingAdmissionPolicy that was read applies to such objects."
 	}
 	var labels snapshot.Labels
-	if ns := g.view.Namespace(namespace); ns != nil {
+	if ns := c.view.Namespace(namespace); ns != nil {
 		labels = ns.Labels
 	}
 	labels = labels.With(snapshot.NamespaceNameLabel, namespace)
-	var holes []string
-	sound := 0
-	for _, gate := range g.controls {
-		hole := g.gap(gate, labels)
-		if hole == "" {
-			sound++
-			continue
+	var gaps []string
+	for _, control := range c.controls {
+		if gap := c.gap(control, labels); gap != "" {
+			gaps = append(gaps, name(control)+" "+gap)
 		}
-		holes = append(holes, fmt.Sprintf("%s %s", controlName(gate), hole))
 	}
-	switch {
-	case sound == 0:
-		return fmt.Sprintf("For namespace %s: %s.", namespace, joinSome(holes))
-	case len(holes) == 0:
-		return fmt.Sprintf("%s at such objects and fails closed: whether it knows this rule, and how old its copy of the "+
-			"cluster was, cannot be read.", rules.CountVerb(sound, "gate", "look"))
+	sound := "1 admission control covers such objects and fails closed"
+	switch n := len(c.controls) - len(gaps); {
+	case n == 0:
+		return fmt.Sprintf("In namespace %s, %s.", namespace, join(gaps))
+	case n > 1:
+		sound = fmt.Sprintf("%d admission controls cover such objects and fail closed", n)
 	}
-	return fmt.Sprintf("%s at such objects and fails closed; beside that, %s.", rules.CountVerb(sound, "gate", "look"), joinSome(holes))
+	if len(gaps) == 0 {
+		return sound + ". Whether this rule is enforced there, and how stale its view of the cluster was, is unknown."
+	}
+	return fmt.Sprintf("%s, but %s.", sound, join(gaps))
 }
 
-// hole says how a gate lets objects with these labels of their Namespace
-// through; empty if it does not.
-func (g *Controls) gap(gate *snapshot.AdmissionControl, namespace snapshot.Labels) string {
+// gap says how a control admits objects in a Namespace with these labels. It is
+// empty if the control does not.
+func (c *Controls) gap(control *snapshot.AdmissionControl, namespace snapshot.Labels) string {
 	switch {
-	case !gate.Namespaces.Matches(namespace):
-		return "does not look at that namespace"
-	case gate.Webhook == "" && !g.denies(gate, namespace):
-		return "has no binding there that denies: it only warns or records"
-	case gate.FailsOpen:
-		return "fails open (failurePolicy Ignore)"
-	case gate.Conditional:
-		return "looks only at objects that meet its conditions"
+	case !control.Namespaces.Matches(namespace):
+		return "does not select the namespace"
+	case control.Webhook == "" && !c.denies(control, namespace):
+		return "has no binding that denies: it only warns or audits"
+	case control.FailsOpen:
+		return "fails open (failurePolicy: Ignore)"
+	case control.Conditional:
+		return "applies only to objects that meet its conditions"
 	}
 	return ""
 }
 
-// denies reports whether a policy is bound such that it refuses objects of the
+// denies reports whether a policy is bound so that it rejects objects in the
 // namespace.
-func (g *Controls) denies(policy *snapshot.AdmissionControl, namespace snapshot.Labels) bool {
-	for _, b := range g.bindings[policy.Name] {
+func (c *Controls) denies(policy *snapshot.AdmissionControl, namespace snapshot.Labels) bool {
+	for _, b := range c.bindings[policy.Name] {
 		if b.Denies && b.Namespaces.Matches(namespace) {
 			return true
 		}
@@ -135,26 +134,20 @@ func (g *Controls) denies(policy *snapshot.AdmissionControl, namespace snapshot.
 	return false
 }
 
-func controlName(g *snapshot.AdmissionControl) string {
-	if g.Webhook != "" {
-		return "webhook " + g.Webhook
+func name(c *snapshot.AdmissionControl) string {
+	if c.Webhook != "" {
+		return "webhook " + c.Webhook
 	}
-	return "policy " + g.Name
+	return "policy " + c.Name
 }
 
-// namedHoles is how many holes a cause names.
+// namedGaps is how many gaps a message names.
 const namedGaps = 3
 
-func joinSome(list []string) string {
-	out := ""
-	for i, s := range list {
-		switch {
-		case i == namedGaps:
-			return fmt.Sprintf("%s and %d more", out, len(list)-i)
-		case i > 0:
-			out += "; "
-		}
-		out += s
+func join(gaps []string) string {
+	named := strings.Join(gaps[:min(len(gaps), namedGaps)], "; ")
+	if more := len(gaps) - namedGaps; more > 0 {
+		return fmt.Sprintf("%s; and %d more", named, more)
 	}
-	return out
+	return named
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// tlsOnlyHosts returns an advisory for each exact host in the spec.tls of an
-// owner who does not claim it, while another owner does. A wildcard there is
-// just a certificate that many share.
+// tlsOnlyHosts returns an advisory for each exact host in the spec.tls of an owner
+// that does not claim it while another owner does. A wildcard there is just a
+// certificate that many share.
 func tlsOnlyHosts(c *claims, in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
 	known := map[string]*listing{}
@@ -23,7 +23,7 @@ func tlsOnlyHosts(c *claims, in rules.Input) []rules.Advisory {
 		for _, h := range ing.TLSHosts {
 			host := Normalize(h)
 			list := c.byHost[host]
-			// Mostly it is the object itself that claims the host.
+			// Usually the object itself claims the host.
 			if host == "" || IsWildcard(host) || seen[host] || len(list) == 0 || list[0].owner.Is(owner) {
 				continue
 			}
@@ -41,7 +41,7 @@ func tlsOnlyHosts(c *claims, in rules.Input) []rules.Advisory {
 			out = append(out, rules.Advisory{
 				Subject: rules.Subject{Kind: rules.SubjectHost, Name: host},
 				Owners:  append(slices.Clone(claimed.owners), owner),
-				Message: fmt.Sprintf("%s stands in the spec.tls of %s (tls-only), but another owner claims it", host, ing.Ref()) + unlisted(claimed.more),
+				Message: fmt.Sprintf("%s appears in spec.tls of %s (tls-only), but another owner claims it", host, ing.Ref()) + unlisted(claimed.more),
 				Objects: append([]rules.Object{rules.ObjectOf(&ing.Meta, owner, "tls-only", "host of spec.tls only")}, claimed.objects...),
 			})
 		}
@@ -49,8 +49,8 @@ func tlsOnlyHosts(c *claims, in rules.Input) []rules.Advisory {
 	return out
 }
 
-// unreadableClaims returns an advisory for each annotation that should name
-// hosts and does not.
+// unreadableClaims returns an advisory for each annotation that should name hosts
+// but cannot be read.
 func unreadableClaims(in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
 	for ing := range in.View.Ingresses() {
@@ -59,7 +59,7 @@ func unreadableClaims(in rules.Input) []rules.Advisory {
 			out = append(out, rules.Advisory{
 				Subject: rules.SubjectOf(&ing.Meta),
 				Owners:  []rules.Owner{owner},
-				Message: "hosts that it may claim were not judged: " + why,
+				Message: "hosts that it may claim were not evaluated: " + why,
 				Objects: []rules.Object{rules.ObjectOf(&ing.Meta, owner, "unreadable", "")},
 			})
 		}
@@ -68,7 +68,7 @@ func unreadableClaims(in rules.Input) []rules.Advisory {
 }
 
 // contradictions returns an advisory for each object that may claim hosts and
-// names another owner than its Namespace has.
+// names a different owner than its Namespace.
 func contradictions(in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
 	check := func(m *snapshot.Meta) {
@@ -92,15 +92,15 @@ func contradictions(in rules.Input) []rules.Advisory {
 }
 
 // maxListed bounds how many claims to one host an advisory lists. Many hosts may be
-// under one wildcard that many claim, and many objects may name one host in their
-// spec.tls: to list every claim for each of them would take their product.
+// under one wildcard that many objects claim, and many objects may name one host in
+// spec.tls: listing every claim for each of them would take their product.
 const maxListed = 10
 
-// listing is what an advisory lists of the claims to one host.
+// listing is the claims to one host as an advisory lists them.
 type listing struct {
-	objects []rules.Object // the oldest first, up to maxListed
+	objects []rules.Object // oldest first, up to maxListed
 	owners  []rules.Owner
-	more    bool // there are others
+	more    bool // whether there are others
 	by      map[rules.OwnerID]bool
 }
 
@@ -113,13 +113,13 @@ func newListing(list []*claim) *listing {
 	return l
 }
 
-// listingOf lists claims that are sorted already.
+// listingOf lists claims that are already sorted.
 func listingOf(oldest []*claim) *listing {
 	listed := oldest[:min(len(oldest), maxListed)]
 	return &listing{objects: claimants(listed), owners: owners(listed), more: len(oldest) > maxListed}
 }
 
-// unlisted says in a message whether there are claims that are not listed.
+// unlisted is appended to a message if there are claims that are not listed.
 func unlisted(more bool) string {
 	if !more {
 		return ""
@@ -140,7 +140,7 @@ func oldestFirst(list []*claim) []*claim {
 // another.
 func coveredHosts(c *claims) []rules.Advisory {
 	var out []rules.Advisory
-	wildcards := wildcardBook{claims: c, known: map[wildcardKey]*ownerRuns{}}
+	wildcards := wildcardIndex{claims: c, known: map[wildcardKey]*ownerRuns{}}
 	for host, list := range c.byHost {
 		if isCatchAll(host) {
 			continue
@@ -152,7 +152,7 @@ func coveredHosts(c *claims) []rules.Advisory {
 			if wildcard, ok = parentWildcard(wildcard); !ok {
 				break
 			}
-			// One of an Ingress covers just the one label beside it.
+			// A wildcard of an Ingress covers exactly one label.
 			runs := wildcards.of(wildcard, !nearest || IsWildcard(host))
 			nearest = false
 			if runs == nil {
@@ -174,8 +174,8 @@ func coveredHosts(c *claims) []rules.Advisory {
 	return out
 }
 
-// wildcardBook knows the claims to wildcards.
-type wildcardBook struct {
+// wildcardIndex finds the claims to wildcards.
+type wildcardIndex struct {
 	*claims
 	known map[wildcardKey]*ownerRuns
 }
@@ -185,23 +185,23 @@ type wildcardKey struct {
 	deep bool
 }
 
-// ownerRuns are claims, the oldest first. next says for each of them where the
-// next one of another owner stands.
+// ownerRuns are claims, oldest first. next is for each of them the index of the
+// next one of another owner.
 type ownerRuns struct {
 	claims  []*claim
 	next    []int
 	foreign map[soleOwner]*listing
 }
 
-// soleOwner is the owner of all claims to a host, if there is one.
+// soleOwner is the owner of all claims to a host, if they have one owner.
 type soleOwner struct {
 	sole bool
 	rules.OwnerID
 }
 
 // of returns the claims to a wildcard, or only those that cover any number of
-// labels; nil if there are none.
-func (b *wildcardBook) of(host string, deep bool) *ownerRuns {
+// labels. It returns nil if there are none.
+func (b *wildcardIndex) of(host string, deep bool) *ownerRuns {
 	if len(b.byHost[host]) == 0 {
 		return nil
 	}
@@ -224,7 +224,8 @@ func (b *wildcardBook) of(host string, deep bool) *ownerRuns {
 	return runs
 }
 
-// foreignTo lists the claims of owners beside whom another one claims the host.
+// foreignTo lists the claims of owners other than the only owner of the claimed
+// host, or all claims if that host has several owners.
 func (r *ownerRuns) foreignTo(claimed *listing) *listing {
 	own := soleOwner{sole: len(claimed.by) == 1}
 	if own.sole {

@@ -8,8 +8,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/admission"
 )
 
-// The causes that a finding can have. They say what the evidence is consistent
-// with: only the audit log of the API server could prove one.
+// The causes of a finding. A cause says what the evidence is consistent with; only
+// the audit log of the API server could prove it.
 const (
 	causeRace         = "admission-race"
 	causeBypassed     = "gate-bypassed"
@@ -17,40 +17,40 @@ const (
 	causeUndetermined = "undetermined"
 )
 
-// clockGrain is the grain of the times that objects carry, cut to seconds.
+// clockGrain is the resolution of the timestamps of objects.
 const clockGrain = time.Second
 
-// hostCause says how two owners can have come to claim one host. It looks at the
-// first claim and the first of another owner: there the conflict began.
-func hostCause(list []*claim, book *admission.Evidence) string {
+// hostCause says how two owners may have come to claim one host. It looks at the
+// first claim and the first one of another owner, where the conflict began.
+func hostCause(list []*claim, evidence *admission.Evidence) string {
 	first, second := beginning(list)
 	a, b := first.window(), second.window()
 	if a.from.IsZero() || b.from.IsZero() {
-		return causeUndetermined + ": how old the claimants are is not known."
+		return causeUndetermined + ": the ages of the claimants are unknown."
 	}
-	g := book.For(second.object)
-	near := clockGrain + g.SlowestTimeout()
+	controls := evidence.For(second.object)
+	near := clockGrain + controls.SlowestTimeout()
 	switch {
 	case a.exact() && b.exact() && b.from.Sub(a.from) <= near:
-		return fmt.Sprintf("%s: %s and %s were created within %s and not changed since. That is consistent with a race, in which "+
-			"admission let each through before it could see the other; who came first cannot be known.",
+		return fmt.Sprintf("%s: %s and %s were created within %s and not changed since. This is consistent with a race in which "+
+			"admission let each through before it could see the other. Which came first is unknown.",
 			causeRace, first.object.Ref(), second.object.Ref(), seconds(b.from.Sub(a.from)))
 	case a.before(b, near):
-		return fmt.Sprintf("%s: %s claimed the host at least %s after %s. Whoever looks at live objects could have refused it. %s",
-			causeBypassed, second.object.Ref(), rules.Age(b.from.Sub(a.to)), first.object.Ref(), g.Gaps(second.object.Namespace))
+		return fmt.Sprintf("%s: %s claimed the host at least %s after %s did. A check against live objects would have rejected it. %s",
+			causeBypassed, second.object.Ref(), rules.Age(b.from.Sub(a.to)), first.object.Ref(), controls.Gaps(second.object.Namespace))
 	case b.exact() && a.to.Sub(b.from) > near:
-		return lateEdit(first, second, book.For(first.object))
+		return lateEdit(first, second, evidence.For(first.object))
 	case a.exact() && b.to.Sub(b.from) > near:
-		return lateEdit(second, first, g)
+		return lateEdit(second, first, controls)
 	}
 	return fmt.Sprintf("%s: %s and %s were changed after they were created, so which of them claimed the host first "+
-		"cannot be known.", causeUndetermined, first.object.Ref(), second.object.Ref())
+		"is unknown.", causeUndetermined, first.object.Ref(), second.object.Ref())
 }
 
-func lateEdit(edited, other *claim, g *admission.Controls) string {
-	return fmt.Sprintf("%s: the hosts of %s were last written %s, while %s claims it since %s. That is consistent with the host "+
-		"having come by an update; that something else was changed then cannot be excluded. %s", causeLateEdit, edited.object.Ref(),
-		rules.Timestamp(edited.set), other.object.Ref(), rules.Timestamp(other.object.Created), g.Gaps(edited.object.Namespace))
+func lateEdit(edited, other *claim, controls *admission.Controls) string {
+	return fmt.Sprintf("%s: the hosts of %s were last written at %s, and %s has claimed the host since %s. This is consistent "+
+		"with an update that added the host, but the update may have changed something else. %s", causeLateEdit, edited.object.Ref(),
+		rules.Timestamp(edited.set), other.object.Ref(), rules.Timestamp(other.object.Created), controls.Gaps(edited.object.Namespace))
 }
 
 // beginning returns the oldest claim, and the oldest of another owner.
@@ -64,16 +64,15 @@ func beginning(list []*claim) (first, second *claim) {
 	return sorted[0], sorted[0]
 }
 
-// window is when a host was asserted: not before from and not after to. A zero
-// to bounds nothing.
+// window is when a host was claimed: not before from and not after to. If to is
+// zero, there is no upper bound.
 type window struct{ from, to time.Time }
 
 func (c *claim) window() window { return window{c.object.Created, c.set} }
 
 func (w window) exact() bool { return !w.to.IsZero() && w.to.Sub(w.from) < clockGrain }
 
-// before reports whether the window ends at least that long before another one
-// begins.
+// before reports whether the window ends more than gap before another one begins.
 func (w window) before(o window, gap time.Duration) bool {
 	return !w.to.IsZero() && o.from.Sub(w.to) > gap
 }

@@ -11,21 +11,20 @@ import (
 
 // claim is one object's claim to one host pattern.
 type claim struct {
-	host   string // normal; a catch-all has the name of its proxy instead
+	host   string // normalized; for a catch-all, the name of its proxy
 	object *snapshot.Meta
-	owner  *rules.Owner // of the object; claims in one place mostly share it
-	// how says which fields claim it, in the order of the object.
+	owner  *rules.Owner // of the object, mostly shared between claims
+	// how are the fields that claim it, in the order of the object.
 	how []snapshot.HostSource
 	// class is the class of an Ingress, for people.
 	class string
-	// listeners are those of Gateways through which a host is claimed, for
-	// people: the first few of them.
+	// listeners are the first few listeners of Gateways through which the host is
+	// claimed, for people.
 	listeners []string
-	// set is the latest moment at which the host can have been asserted, by the
-	// field that tells best; zero where nothing is known.
+	// set is the latest time at which the host can have been claimed, by the best
+	// evidence there is; zero if there is none.
 	set time.Time
-	// deep is true where a wildcard covers any number of labels and not just
-	// one.
+	// deep is true if a wildcard covers any number of labels and not just one.
 	deep bool
 }
 
@@ -35,8 +34,8 @@ type claims struct {
 	last   *rules.Owner // of the claim made last
 }
 
-// shared returns an owner for several claims. There are as many claims as hosts, and
-// objects come by namespace.
+// shared returns one pointer for consecutive equal owners: there are as many claims
+// as hosts, and objects come sorted by namespace.
 func (c *claims) shared(owner rules.Owner) *rules.Owner {
 	if c.last == nil || *c.last != owner {
 		c.last = &owner
@@ -51,7 +50,7 @@ func (c *claims) add(host string, object *snapshot.Meta, owner rules.Owner, how 
 	to.bound(set)
 }
 
-// bound notes that a field that makes the claim was set at the latest then.
+// bound notes that a field that makes the claim was set no later than then.
 func (c *claim) bound(set time.Time) {
 	if c.set.IsZero() || !set.IsZero() && set.Before(c.set) {
 		c.set = set
@@ -72,12 +71,12 @@ func (c *claims) addThrough(listener, host string, object *snapshot.Meta, owner 
 	}
 }
 
-// of returns the claim of an object to a host, which is made where there is none
-// yet: several fields of one object that claim one host are one claim.
+// of returns the claim of an object to a host, and creates it if there is none:
+// several fields of one object that claim the same host are one claim.
 func (c *claims) of(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource) *claim {
 	list := c.byHost[host]
-	// One object's claims come one after the other, so only the last can be
-	// its own.
+	// The claims of one object are added one after the other, so only the last one
+	// can be its own.
 	if n := len(list); n > 0 && list[n-1].object == object {
 		last := list[n-1]
 		if !slices.Contains(last.how, how) {
@@ -90,8 +89,8 @@ func (c *claims) of(host string, object *snapshot.Meta, owner rules.Owner, how s
 	return made
 }
 
-// leaving reports whether an object is on its way out, by itself or with its
-// namespace. Such objects claim nothing, and nothing can attach to them.
+// leaving reports whether an object or its namespace is being deleted. Such objects
+// claim nothing, and nothing can attach to them.
 func leaving(v *snapshot.View, m *snapshot.Meta) bool {
 	if m.Deleting {
 		return true
@@ -100,11 +99,11 @@ func leaving(v *snapshot.View, m *snapshot.Meta) bool {
 	return ns != nil && ns.Terminating
 }
 
-// isCatchAll reports whether a claimed pattern is the catch-all of a proxy, which
-// no host is spelled like.
+// isCatchAll reports whether a claimed pattern is the catch-all of a proxy. Its
+// spelling is not a valid host.
 func isCatchAll(host string) bool { return strings.HasPrefix(host, "* (") }
 
-// contested reports whether at least two owners are among the claims.
+// contested reports whether the claims have at least two owners.
 func contested(list []*claim) bool {
 	return slices.ContainsFunc(list, func(c *claim) bool { return !c.owner.Is(*list[0].owner) })
 }
@@ -149,9 +148,9 @@ func describeSource(s snapshot.HostSource) string {
 	case snapshot.FromNarrowed:
 		return "wildcard hostname of the route, narrowed by its listener"
 	case snapshot.FromParent:
-		return "no hostname, so that of its listener"
+		return "no hostname, so the listener's applies"
 	case snapshot.FromNoHostname:
-		return "no hostname, on a listener without one"
+		return "no hostname, and none on the listener"
 	case snapshot.FromListener:
 		return "hostname of a listener"
 	case snapshot.FromHostSource:

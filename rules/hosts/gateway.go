@@ -9,13 +9,12 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// gatewayClaims adds what the objects of the Gateway API claim, by its
-// specification and from what is asked for alone. Their status plays no part: it
-// comes late, and a route that was refused because its host is taken is just the
-// conflict that must be told.
+// gatewayClaims adds the claims of the objects of the Gateway API. They follow from
+// the spec of the objects. The status plays no part: it lags, and a route that was
+// rejected because its host is taken is exactly the conflict to report.
 //
-// Gateways claim nothing. They are where owners meet, and their listeners say
-// which hosts can be claimed there.
+// Gateways claim nothing. Owners share them, and their listeners say which hosts
+// can be claimed there.
 func gatewayClaims(c *claims, in rules.Input) {
 	p := newParents(in.View)
 	listenerSetClaims(c, in, p)
@@ -26,8 +25,8 @@ func gatewayClaims(c *claims, in rules.Input) {
 	}
 }
 
-// listenerSetClaims adds the hostnames of the listeners that ListenerSets bring
-// to a Gateway: whoever owns the set answers for the host there.
+// listenerSetClaims adds the hostnames of the listeners that ListenerSets add to a
+// Gateway. The owner of the set owns those claims.
 func listenerSetClaims(c *claims, in rules.Input, p *parents) {
 	for set := range in.View.ListenerSets() {
 		parent := p.byRef[set.Ref()]
@@ -43,15 +42,15 @@ func listenerSetClaims(c *claims, in rules.Input, p *parents) {
 	}
 }
 
-// routeClaims adds the claims of one route: what its hostnames have in common
-// with each listener that it may attach to.
+// routeClaims adds the claims of one route: the intersection of its hostnames with
+// each listener that it may attach to.
 func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 	hosts := make([]string, len(route.Hostnames), len(route.Hostnames)+1)
 	for i, h := range route.Hostnames {
 		hosts[i] = Normalize(h)
 	}
 	if len(hosts) == 0 {
-		hosts = append(hosts, "") // whatever the listener has
+		hosts = append(hosts, "") // those of the listener
 	}
 	owner := in.Owner(&route.Meta)
 	for l := range p.attached(route) {
@@ -69,7 +68,7 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 	}
 }
 
-// routeSource says how a route came to claim a host, given what it asked for.
+// routeSource returns how a route claims a host, given the hostname it asked for.
 func routeSource(asked, host string) snapshot.HostSource {
 	switch {
 	case host == "":
@@ -83,15 +82,15 @@ func routeSource(asked, host string) snapshot.HostSource {
 }
 
 // isSolverRoute reports whether a route is a genuine HTTP01 solver of
-// cert-manager, which borrows the host of a certificate for a minute: its label,
-// an owning Challenge, and only challenge paths.
+// cert-manager, which borrows the host of a certificate for a minute: cert-manager's
+// label, an owning Challenge, and only challenge paths.
 func isSolverRoute(route *snapshot.Route) bool {
 	return route.SolverLabel && route.ChallengeOwner && route.ChallengePaths
 }
 
 // parents are the objects that routes can attach to: Gateways, and the
-// ListenerSets that their Gateway admits. They are found by reference, so that
-// routes are never held against listeners that they do not ask for.
+// ListenerSets that their Gateway admits. They are looked up by reference, so that
+// routes are never compared with listeners that they do not ask for.
 type parents struct {
 	view     *snapshot.View
 	byRef    map[snapshot.Ref]*parent
@@ -99,19 +98,19 @@ type parents struct {
 	open     map[visitor][]*listener
 }
 
-// parent is a Gateway or a ListenerSet with its own listeners. By GEP-1713 a
-// route attaches to those of the very object that it names: one that names a
-// Gateway has no part in those of its ListenerSets.
+// parent is a Gateway or a ListenerSet with its own listeners. According to
+// GEP-1713 a route attaches only to the listeners of the object that it names: one
+// that names a Gateway does not attach to those of its ListenerSets.
 type parent struct {
 	namespace string
 	listeners []listener
 }
 
-// listener is a listener and how it is spoken of.
+// listener is a listener with its name in messages.
 type listener struct {
 	*snapshot.Listener
-	host    string // normal; empty for every host, also where hosts mean nothing
-	gateway string // the Gateway that has it in the end
+	host    string // normalized; empty for every host and if the protocol has no hosts
+	gateway string // the Gateway that serves it
 	name    string // for people
 }
 
@@ -152,10 +151,10 @@ func newListeners(g *snapshot.Gateway, of string, list []snapshot.Listener) []li
 }
 
 // attached yields the listeners that a route may attach to, for each of its
-// parents in its order and for the default Gateways if it asks for them: the
-// conditions of ParentReference and AllowedRoutes, and of GEP-3793 for the
-// defaults. What is no Gateway and no ListenerSet has no listeners: a route on a
-// Service routes traffic inside the cluster and claims no host.
+// parents in order and for the default Gateways if it asks for them. It follows the
+// conditions of ParentReference and AllowedRoutes, and GEP-3793 for the defaults.
+// Other kinds of parents have no listeners: a route on a Service routes traffic
+// inside the cluster and claims no host.
 func (p *parents) attached(route *snapshot.Route) iter.Seq[*listener] {
 	return func(yield func(*listener) bool) {
 		for i := range route.Parents {
@@ -180,14 +179,14 @@ func (p *parents) attached(route *snapshot.Route) iter.Seq[*listener] {
 	}
 }
 
-// visitor is all that a parent looks at in a route. Many routes share it.
+// visitor is what decides whether a parent admits a route. Many routes share it.
 type visitor struct {
 	parent          *parent
 	kind, namespace string
 }
 
 // openTo returns the listeners of a parent that admit routes of the kind and the
-// namespace of this one. A parent that is nil has none.
+// namespace of this one. A nil parent has none.
 func (p *parents) openTo(to *parent, route *snapshot.Route) []*listener {
 	if to == nil {
 		return nil
@@ -206,8 +205,8 @@ func (p *parents) openTo(to *parent, route *snapshot.Route) []*listener {
 	return open
 }
 
-// The protocols of a listener that the Gateway API knows. Any other one is an
-// implementation's own.
+// The protocols of a listener that the Gateway API defines. Any other protocol
+// belongs to an implementation.
 const (
 	protocolHTTP  = "HTTP"
 	protocolHTTPS = "HTTPS"
@@ -216,14 +215,13 @@ const (
 	protocolUDP   = "UDP"
 )
 
-// hasHosts reports whether a listener of the protocol tells hosts apart. The
-// hostname of any other one is ignored.
+// hasHosts reports whether a listener of the protocol distinguishes hosts. The
+// hostname of any other listener is ignored.
 func hasHosts(protocol string) bool { return protocol != protocolTCP && protocol != protocolUDP }
 
-// routeKinds returns the kinds of routes that fit a protocol: by the Gateway API
-// (GEP-2907) a TLSRoute needs TLS that is not known to carry HTTP, and the other
-// two need HTTP. It reports whether the protocol is one that the Gateway API
-// knows.
+// routeKinds returns the kinds of routes that fit a protocol, and whether the
+// Gateway API defines the protocol. According to GEP-2907 a TLSRoute needs TLS that
+// is not known to carry HTTP, and the other two kinds need HTTP.
 func routeKinds(protocol string) (kinds []string, known bool) {
 	switch protocol {
 	case protocolHTTP, protocolHTTPS:
@@ -236,10 +234,9 @@ func routeKinds(protocol string) (kinds []string, known bool) {
 	return nil, false
 }
 
-// takesKind reports whether a listener takes routes of a kind of the Gateway
-// API. Kinds that it lists count only as far as they fit its protocol; what fits
-// the protocol of an implementation only that one knows, so there the list is
-// believed.
+// takesKind reports whether a listener accepts routes of a kind of the Gateway API.
+// Kinds that it lists count only if they fit its protocol. What fits a protocol of
+// an implementation is unknown, so there the list alone decides.
 func takesKind(l *snapshot.Listener, kind string) bool {
 	fitting, known := routeKinds(l.Protocol)
 	if len(l.Kinds) == 0 {
@@ -249,8 +246,8 @@ func takesKind(l *snapshot.Listener, kind string) bool {
 		(!known || slices.Contains(fitting, kind))
 }
 
-// admits reports whether an object in one namespace lets objects of another
-// attach to it.
+// admits reports whether an object in one namespace allows objects in another
+// namespace to attach to it.
 func admits(v *snapshot.View, a *snapshot.AllowedNamespaces, own, other string) bool {
 	switch a.From {
 	case snapshot.NamespacesAll:
@@ -262,7 +259,7 @@ func admits(v *snapshot.View, a *snapshot.AllowedNamespaces, own, other string) 
 		if ns := v.Namespace(other); ns != nil {
 			labels = ns.Labels
 		}
-		// An API server labels each Namespace with its name; manifests may not.
+		// An API server labels each Namespace with its name; manifests may lack the label.
 		return a.Selector.Matches(labels.With(snapshot.NamespaceNameLabel, other))
 	}
 	return false

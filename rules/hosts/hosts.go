@@ -13,44 +13,45 @@ import (
 
 // Rule returns the rule that a host belongs to one owner.
 //
-// It needs no ReferenceGrants. By the Gateway API those are for references that
-// have no say on their other side, such as backends and certificates; without
-// one a route or a listener fails, but it does not give up its host. Who may
-// attach to a Gateway or a ListenerSet across namespaces these say themselves,
-// by allowedRoutes and allowedListeners.
+// It does not need ReferenceGrants. In the Gateway API they protect references
+// whose target has no other say, such as backends and certificates; without one a
+// route or a listener fails, but still claims its host. Gateways and ListenerSets
+// say themselves who may attach to them across namespaces, in allowedRoutes and
+// allowedListeners.
 func Rule() *rules.Rule {
 	return &rules.Rule{
 		Name: "one-owner-per-host",
 		Doc: `every host is claimed by the objects of one owner
 
-Two owners that claim one host share its traffic in a way that neither chose:
-controllers merge their paths, or let the older win, or the newer. A finding is
-one host pattern that live objects of at least two owners claim, whatever the
-path, the class, the kind, the age or a canary annotation.
+Two owners that claim the same host share its traffic in a way that neither of
+them chose: the controller merges their paths, or lets the older or the newer
+object win. A finding is one host pattern that live objects of at least two
+owners claim, whatever the path, class, kind, age or canary annotation.
 
-Claims are spec.rules[].host, the server-alias annotation of ingress-nginx, the
-hostname annotation of external-dns and host-header conditions of the AWS load
-balancer controller. An empty host, or a default backend without rules, claims
-every host of its class where the class shares one proxy. spec.tls claims
-nothing.
+Ingresses claim hosts in spec.rules[].host, in the server-alias annotation of
+ingress-nginx, in the hostname annotation of external-dns, and in host-header
+conditions of the AWS Load Balancer Controller. An empty host, or a default
+backend without rules, claims every host of its class if the class shares one
+proxy. spec.tls claims nothing.
 
-HTTPRoutes, GRPCRoutes and TLSRoutes claim what their hostnames have in common
-with each listener that they may attach to, by its section, port, protocol,
-kinds and namespaces; without hostnames, those of the listener; where it has
-none either, every host of the Gateway. Whether a controller accepted them does
-not matter. The hostnames of a ListenerSet that its Gateway admits are claims,
-too. Gateways claim nothing, and neither does a route on a Service.
+HTTPRoutes, GRPCRoutes and TLSRoutes claim the intersection of their hostnames
+with each listener that they may attach to, by section name, port, protocol,
+kinds and namespaces. A route without hostnames claims those of the listener; if
+the listener has none either, it claims every host of the Gateway. Whether a
+controller accepted the route does not matter. The hostnames of a ListenerSet
+that its Gateway admits are claims too. Gateways claim nothing, and neither does
+a route attached to a Service.
 
-Objects of other kinds claim what the hostSources of the config read from them.
-Ready-made ones know OpenShift's Routes, Istio's VirtualServices at a gateway,
-Traefik's IngressRoutes, Contour's HTTPProxies and Knative's DomainMappings. An
-object whose hosts cannot be read or compared is an advisory.
+Objects of other kinds claim the hosts that the hostSources of the config read
+from them. Built-in host sources cover OpenShift Routes, Istio VirtualServices
+on a gateway, Traefik IngressRoutes, Contour HTTPProxies and Knative
+DomainMappings. An object whose hosts cannot be read or compared is an advisory.
 
-Objects being deleted and genuine ACME solvers claim nothing.
+Objects that are being deleted and genuine ACME solvers claim nothing.
 
-A wildcard of one owner over an exact host of another is an advisory: serving
-the more specific name is what wildcards are for. So is an owner's host that
-stands in the spec.tls of another.`,
+A wildcard of one owner over an exact host of another is an advisory, because
+serving the more specific name is what wildcards are for. So is a host that
+appears in spec.tls of another owner's Ingress.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectHost,
 		Needs: []snapshot.Kind{
@@ -69,10 +70,10 @@ func run(in rules.Input) (rules.Result, error) {
 	hostObjectClaims(c, in)
 
 	res := rules.Result{Unread: unreadObjects(in)}
-	g := admission.NewEvidence(in.View)
+	evidence := admission.NewEvidence(in.View)
 	for host, list := range c.byHost {
 		if contested(list) {
-			res.Violations = append(res.Violations, hostViolation(host, list, g))
+			res.Violations = append(res.Violations, hostViolation(host, list, evidence))
 		}
 	}
 	res.Advisories = append(res.Advisories, coveredHosts(c)...)
@@ -83,37 +84,36 @@ func run(in rules.Input) (rules.Result, error) {
 	return res, nil
 }
 
-func hostViolation(host string, list []*claim, g *admission.Evidence) rules.Violation {
+func hostViolation(host string, list []*claim, evidence *admission.Evidence) rules.Violation {
 	objects := claimants(list)
 	what := "Host " + host
 	if isCatchAll(host) {
-		what = "Every host that nobody else claims, " + host + ","
+		what = "The catch-all host " + host
 	}
 	return rules.Violation{
 		Subject: rules.Subject{Kind: rules.SubjectHost, Name: host},
 		Verdict: "contested",
 		Owners:  owners(list),
 		Message: fmt.Sprintf("%s is claimed by %s.", what, describeClaimants(objects)),
-		Cause:   hostCause(list, g),
-		Remedy: "Agree which owner keeps it; the others take it out of their objects. Until then it depends on " +
-			"the controller who gets the traffic. The sweep reads what is stored, so applying an object again does not help.",
+		Cause:   hostCause(list, evidence),
+		Remedy: "Agree on which owner keeps the host, and remove it from the objects of the others. Until then the " +
+			"controller decides who gets the traffic. Applying an object again does not help: the sweep reads what is stored.",
 		Objects: objects,
 	}
 }
 
-// namedClaimants is how many claimants a message names; the finding lists all.
+// namedClaimants is how many claimants a message names. The finding lists all.
 const namedClaimants = 5
 
-// describeClaimants names the claimants, the oldest first, each with its owner
-// and its age as a date: an age in days would change from sweep to sweep.
+// describeClaimants names the claimants, oldest first, each with its owner and its
+// creation time: an age in days would change from sweep to sweep.
 func describeClaimants(objects []rules.Object) string {
 	var parts []string
 	for _, o := range objects[:min(len(objects), namedClaimants)] {
-		owner := o.Owner
-		if owner == "" {
-			owner = "nobody known"
+		part := o.Ref.String() + " with no owner"
+		if o.Owner != "" {
+			part = fmt.Sprintf("%s of %s", o.Ref, o.Owner)
 		}
-		part := fmt.Sprintf("%s of %s", o.Ref, owner)
 		if !o.Created.IsZero() {
 			part += " (since " + rules.Timestamp(o.Created) + ")"
 		}

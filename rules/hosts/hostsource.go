@@ -7,9 +7,9 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// hostObjectClaims adds what the objects of host sources claim. What proxy serves
-// them is not known, so one that asks for every host claims nothing: whether
-// that takes anything from anybody cannot be told.
+// hostObjectClaims adds the claims of objects of host sources. Which proxy serves
+// them is unknown, so an object that asks for every host claims nothing: whether
+// that conflicts with anything is unknown as well.
 func hostObjectClaims(c *claims, in rules.Input) {
 	for o := range in.View.HostObjects() {
 		if leaving(in.View, &o.Meta) {
@@ -31,7 +31,7 @@ func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, 
 	to.bound(object.HostsSet)
 }
 
-// unreadObjects are the objects of host sources of which nothing is known.
+// unreadObjects returns the objects of host sources whose hosts could not be read.
 func unreadObjects(in rules.Input) []snapshot.Ref {
 	var out []snapshot.Ref
 	for o := range in.View.HostObjects() {
@@ -42,8 +42,8 @@ func unreadObjects(in rules.Input) []snapshot.Ref {
 	return out
 }
 
-// unreadHosts returns an advisory for each object of a host source of which it is
-// not known what it claims, be it all of it or a part.
+// unreadHosts returns an advisory for each object of a host source some or all of
+// whose hosts are unknown.
 func unreadHosts(in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
 	for o := range in.View.HostObjects() {
@@ -55,7 +55,7 @@ func unreadHosts(in rules.Input) []rules.Advisory {
 		case o.Err != "":
 			message = "its hosts could not be read: " + o.Err
 		case len(o.Odd) > 0:
-			message = "hosts that it may claim were not judged, for these cannot be compared: " + strings.Join(o.Odd, ", ")
+			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(o.Odd, ", ")
 		default:
 			continue
 		}

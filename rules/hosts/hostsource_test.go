@@ -116,7 +116,7 @@ func TestHostObjectsClaimHosts(t *testing.T) {
 			"an object has more than hosts",
 			snapshot.Facts{HostObjects: []snapshot.HostObject{shop, odd}},
 			[]string{"shop.example.com <- Route team-a/shop (host-source), Route team-b/odd (host-source)"},
-			[]string{"team-b/odd: hosts that it may claim were not judged, for these cannot be compared: HostRegexp(`.+`), shop.example.com:80"},
+			[]string{"team-b/odd: hosts that it may claim were not evaluated because they cannot be compared: HostRegexp(`.+`), shop.example.com:80"},
 		},
 	} {
 		findings, advisories := judgeHosts(t, c.facts)

@@ -8,9 +8,9 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// ingressClaims adds what Ingresses claim. Objects that are on their way out
-// claim nothing, and neither does a genuine solver of an ACME challenge, which
-// borrows the host of the certificate for a minute.
+// ingressClaims adds the claims of Ingresses. Objects that are being deleted claim
+// nothing, and neither does a genuine solver of an ACME challenge, which borrows
+// the host of the certificate for a minute.
 func ingressClaims(c *claims, in rules.Input) {
 	classes := newClasses(in.View)
 	for ing := range in.View.Ingresses() {
@@ -35,20 +35,14 @@ func ingressClaims(c *claims, in rules.Input) {
 	}
 }
 
-// claimsHosts reports whether an Ingress takes part at all.
+// claimsHosts reports whether an Ingress can claim hosts at all.
 func claimsHosts(v *snapshot.View, ing *snapshot.Ingress) bool {
-	if ing.Deleting {
-		return false
-	}
-	if ns := v.Namespace(ing.Namespace); ns != nil && ns.Terminating {
-		return false
-	}
-	return !isSolver(ing)
+	return !leaving(v, &ing.Meta) && !isSolver(ing)
 }
 
 // isSolver reports whether an Ingress is a genuine HTTP01 solver: cert-manager's
 // label, an owning Challenge, only challenge paths, and no further host by
-// annotation. The label alone can be written by anybody.
+// annotation. Anybody can write the label alone.
 func isSolver(ing *snapshot.Ingress) bool {
 	if !ing.SolverLabel || !ing.ChallengeOwner || !ing.ChallengePaths {
 		return false
@@ -63,7 +57,7 @@ func isSolver(ing *snapshot.Ingress) bool {
 
 // class is the class that serves an Ingress.
 type class struct {
-	name       string // empty where no class is named and none is the default
+	name       string // empty if the Ingress names none and there is no default
 	controller string
 }
 
@@ -78,8 +72,7 @@ func newClasses(v *snapshot.View) classes {
 	var newest *snapshot.IngressClass
 	for ic := range v.IngressClasses() {
 		c.controllers[ic.Name] = ic.Controller
-		// Of several defaults admission takes the newest, then the first by
-		// name.
+		// Of several defaults, admission takes the newest, then the first by name.
 		if ic.Default && (newest == nil || ic.Created.After(newest.Created)) {
 			newest, c.fallback = ic, ic.Name
 		}
@@ -95,9 +88,8 @@ func (c classes) of(ing *snapshot.Ingress) class {
 	return class{name: name, controller: c.controllers[name]}
 }
 
-// catchAll names the catch-all of a class, and reports whether its proxy is
-// shared: a claim to every host of a proxy of one's own takes nothing from
-// anybody.
+// catchAll returns the name of the catch-all of a class, and whether its proxy is
+// shared: a claim to every host of a dedicated proxy conflicts with nothing.
 func (c class) catchAll(ing *snapshot.Ingress) (name string, shared bool) {
 	if c.ownProxy() {
 		if ing.LoadBalancerGroup == "" {
@@ -111,9 +103,9 @@ func (c class) catchAll(ing *snapshot.Ingress) (name string, shared bool) {
 	return fmt.Sprintf("* (class %s)", c.name), true
 }
 
-// ownProxy reports whether the controller makes a load balancer for each
-// Ingress. GKE's classes have no IngressClass object, so they are known by
-// name; so are the usual names where the manifests hold no IngressClass.
+// ownProxy reports whether the controller creates a load balancer for each Ingress.
+// GKE's classes have no IngressClass object, so they are known by name, and so are
+// the usual names if the manifests contain no IngressClass.
 func (c class) ownProxy() bool {
 	switch c.controller {
 	case "ingress.k8s.aws/alb", "eks.amazonaws.com/alb", "tailscale.com/ts-ingress":

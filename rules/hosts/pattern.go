@@ -6,10 +6,10 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Normalize returns a host pattern as it is compared: trimmed, in lower case,
-// without one trailing dot, in ASCII. An API server admits hosts in that form
-// only, but annotations and manifests come in any. The empty string stands for
-// every host, and so does a lone asterisk.
+// Normalize returns a host pattern in the form in which patterns are compared:
+// trimmed, in lower case, without a trailing dot, in ASCII. An API server only
+// admits hosts in that form, but annotations and manifests come in any. The empty
+// string means every host; so does a lone asterisk.
 func Normalize(host string) string {
 	host = strings.ToLower(strings.TrimSpace(host))
 	if !isASCII(host) {
@@ -31,8 +31,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// toASCII maps an internationalised name the way resolvers do. What is no name
-// at all stays as it is: two equal ones are still equal claims.
+// toASCII maps an internationalized name the way resolvers do. Text that is not a
+// valid name is returned as it is: two equal ones are still equal claims.
 func toASCII(host string) string {
 	rest, wild := strings.CutPrefix(host, "*.")
 	profile := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
@@ -46,12 +46,11 @@ func toASCII(host string) string {
 	return ascii
 }
 
-// IsWildcard reports whether a normal host pattern is a wildcard.
+// IsWildcard reports whether a normalized host pattern is a wildcard.
 func IsWildcard(host string) bool { return strings.HasPrefix(host, "*.") }
 
-// parentWildcard returns the wildcard that covers the host with exactly one
-// label, and the host's own wildcard's parent for a wildcard: "*.example.com"
-// for "a.example.com" and for "*.a.example.com".
+// parentWildcard returns the wildcard one label above a host or a wildcard:
+// "*.example.com" for "a.example.com" and for "*.a.example.com".
 func parentWildcard(host string) (string, bool) {
 	_, rest, ok := strings.Cut(strings.TrimPrefix(host, "*."), ".")
 	if !ok || rest == "" {
@@ -60,11 +59,11 @@ func parentWildcard(host string) (string, bool) {
 	return "*." + rest, true
 }
 
-// intersectHosts returns the normal host pattern for what two others have in
-// common, and reports whether that is anything. Wildcards are those of the
-// Gateway API, a match of the end of the name: they cover one or more labels. The empty pattern covers every
-// host. Of two patterns with something in common one always covers the other,
-// so what they share is the narrower.
+// intersectHosts returns the normalized host pattern of the hosts that two patterns
+// have in common, and whether there are any. Wildcards are those of the Gateway
+// API: they match the end of the name and cover one or more labels. The empty
+// pattern covers every host. If two patterns have hosts in common, one covers the
+// other, so the intersection is the narrower one.
 func intersectHosts(a, b string) (string, bool) {
 	switch {
 	case a == b, coversHost(b, a):

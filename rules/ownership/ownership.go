@@ -12,19 +12,19 @@ import (
 	"github.com/eventuallytrue/audit/rules/workloads"
 )
 
-// Rule returns the rule that somebody owns each namespace with workloads.
+// Rule returns the rule that each namespace with workloads has an owner.
 func Rule() *rules.Rule {
 	return &rules.Rule{
 		Name: "owner-known",
 		Doc: `every namespace with workloads has an owner
 
-Whatever breaks in a namespace without an owner reaches nobody who can mend it:
-its findings go to the fallback owner, and for other rules the namespace counts
-as an owner of its own. The owner comes from the registry in the config, from
-the owner key of the Namespace, or from that of the object itself.
+If something breaks in a namespace without an owner, nobody who can fix it is
+notified: its findings go to the fallback owner, and other rules treat the
+namespace as an owner of its own. The owner comes from the registry in the
+config, from the owner key of the Namespace, or from the owner key of the object.
 
-An object that names another owner than its Namespace has is not believed and
-is an advisory, except in a namespace that is shared.`,
+If an object names a different owner than its Namespace, its owner key is ignored
+and reported as an advisory, unless the namespace is shared.`,
 		Severity: rules.Low,
 		Subject:  rules.SubjectNamespace,
 		Needs: slices.Sorted(slices.Values(append(snapshot.WorkloadKinds(),
@@ -49,7 +49,7 @@ func run(in rules.Input) (rules.Result, error) {
 		for _, w := range byNamespace[name] {
 			owner := in.Owner(w.Meta)
 			if !owner.Known() {
-				unowned = append(unowned, rules.ObjectOf(w.Meta, owner, "no-owner", "names none, and neither does its Namespace"))
+				unowned = append(unowned, rules.ObjectOf(w.Meta, owner, "no-owner", "neither it nor its Namespace names an owner"))
 			}
 			if a, ok := rules.Contradiction(w.Meta, owner); ok {
 				res.Advisories = append(res.Advisories, a)
@@ -68,10 +68,9 @@ func unownedViolation(namespace string, unowned []rules.Object) rules.Violation 
 		Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: namespace},
 		Verdict: "unowned",
 		Owners:  []rules.Owner{{Namespace: namespace}},
-		Message: fmt.Sprintf("Nobody is known to own %s in namespace %s.", rules.Count(len(unowned), "workload"), namespace),
+		Message: fmt.Sprintf("Namespace %s has %s without an owner.", namespace, rules.Count(len(unowned), "workload")),
 		Cause:   rules.Arrivals("unowned", unowned),
-		Remedy: "Name the owner on the Namespace with one of the configured owner keys, or add the namespace to a team " +
-			"in the config.",
+		Remedy:  "Set one of the configured owner keys on the Namespace, or add the namespace to a team in the config.",
 		Objects: unowned,
 	}
 }

@@ -1,4 +1,4 @@
-// Package replication is the rule kind-replicated: Gatekeeper copies the kinds
+// Package replication is the rule kind-replicated: Gatekeeper replicates the kinds
 // that its templates look up.
 package replication
 
@@ -11,24 +11,24 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Rule returns the rule that Gatekeeper has copies of the kinds that its
-// rules look up.
+// Rule returns the rule that Gatekeeper replicates the kinds that its templates
+// look up.
 func Rule() *rules.Rule {
 	return &rules.Rule{
 		Name: "kind-replicated",
 		Doc: `Gatekeeper replicates every kind that its templates look up
 
-A ConstraintTemplate may judge one object by others, which it looks up in
-Gatekeeper's own copy of the cluster. Of a kind that nobody told Gatekeeper to
-copy, that copy is empty: the rule is not behind but blind, and lets everything
-through for ever without an error anywhere.
+A ConstraintTemplate may evaluate an object against others, which it looks up in
+Gatekeeper's own copy of the cluster. If Gatekeeper is not configured to
+replicate a kind, its copy has no objects of that kind: the policy does not lag
+but is blind, and admits everything, without an error anywhere.
 
-Templates declare what they look up in the annotation
-metadata.gatekeeper.sh/requires-sync-data; what is copied stands in the Config
-called "config" and in SyncSets. A finding is a template with a requirement that
-nothing of it is copied for, in the version that it asks for. A template that
-looks something up and declares nothing is an advisory. Where Gatekeeper is not
-installed the rule has nothing to say and costs no request.`,
+Templates declare the kinds that they look up in the annotation
+metadata.gatekeeper.sh/requires-sync-data. The Config named "config" and SyncSets
+list the kinds that are replicated. A finding is a template with a requirement
+for which no kind is replicated in the version that it asks for. A template that
+looks something up and declares no kinds is an advisory. If Gatekeeper is not
+installed, the rule reports nothing and costs no request.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectTemplate,
 		Needs:    []snapshot.Kind{snapshot.GatekeeperConfigs, snapshot.ConstraintTemplates, snapshot.SyncSets},
@@ -61,10 +61,10 @@ func run(in rules.Input) (rules.Result, error) {
 		case len(missing) > 0:
 			res.Violations = append(res.Violations, blindTemplate(t, missing, by, owner, in.Owner))
 		case t.Unreadable != "":
-			res.Advisories = append(res.Advisories, templateAdvisory(t, owner, "what it looks up is not known: "+t.Unreadable))
+			res.Advisories = append(res.Advisories, templateAdvisory(t, owner, "the kinds that it looks up are unknown: "+t.Unreadable))
 		case t.LooksUp && len(t.Requires) == 0:
 			res.Advisories = append(res.Advisories, templateAdvisory(t, owner,
-				"it looks up Gatekeeper's copy of the cluster and does not declare of which kinds, so whether they are copied was not judged"))
+				"it looks up objects in Gatekeeper's copy of the cluster but does not declare their kinds, so whether they are replicated was not evaluated"))
 		}
 	}
 	return res, nil
@@ -79,22 +79,21 @@ func blindTemplate(t *snapshot.ConstraintTemplate, missing [][]snapshot.VersionK
 	}
 	objects := []rules.Object{rules.ObjectOf(&t.Meta, owner, "looks-up", "looks up "+strings.Join(kinds, " and "))}
 	for _, r := range by {
-		objects = append(objects, rules.ObjectOf(&r.Meta, ownerOf(&r.Meta), "replicates", fmt.Sprintf("copies %s", rules.Count(len(r.Kinds), "kind"))))
+		objects = append(objects, rules.ObjectOf(&r.Meta, ownerOf(&r.Meta), "replicates", "replicates "+rules.Count(len(r.Kinds), "kind")))
 	}
 	return rules.Violation{
 		Subject: rules.Subject{Kind: rules.SubjectTemplate, Name: t.Name},
 		Verdict: "blind",
 		Owners:  []rules.Owner{owner},
-		Message: fmt.Sprintf("ConstraintTemplate %s looks up %s, which nothing replicates: its constraints see none and let everything through.",
+		Message: fmt.Sprintf("ConstraintTemplate %s looks up %s, which Gatekeeper does not replicate: its constraints see no such objects and admit everything.",
 			t.Name, strings.Join(kinds, " and ")),
-		Cause: "No Config called config and no SyncSet names the kind in that version. This is no lag: it stays so until one does.",
-		Remedy: "Add the kind to spec.gvks of a SyncSet, or to spec.sync.syncOnly of the Config, and give Gatekeeper the right to " +
-			"list and watch it.",
+		Cause:   "Neither the Config named \"config\" nor a SyncSet lists the kind in that version. This is not a lag: it does not resolve by itself.",
+		Remedy:  "Add the kind to spec.gvks of a SyncSet or to spec.sync.syncOnly of the Config, and allow Gatekeeper to list and watch it.",
 		Objects: objects,
 	}
 }
 
-// describeKinds names kinds of which one is enough.
+// describeKinds names alternative kinds.
 func describeKinds(anyOf []snapshot.VersionKind) string {
 	var names []string
 	for _, k := range anyOf {

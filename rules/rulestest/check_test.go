@@ -157,7 +157,7 @@ func rulesThatDeclareWrongly() map[string]*rules.Rule {
 	idle := podsNamed()
 	idle.Needs = []snapshot.Kind{snapshot.Jobs, snapshot.Namespaces, snapshot.Pods}
 	return map[string]*rules.Rule{
-		"doc says no more than its title":           undocumented,
+		"doc has no text after the title":           undocumented,
 		"declares jobs.batch and never asks for it": idle,
 		"no fixture has an object of jobs.batch":    idle,
 		"read of ingresses.networking.k8s.io, which the rule does not declare": runThen(func(in rules.Input) {

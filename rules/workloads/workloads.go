@@ -7,8 +7,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Workload is the topmost known owner of some pods, or a pod that nothing known
-// owns.
+// Workload is the topmost known controller of some pods, or a pod without a known
+// controller.
 type Workload struct {
 	Meta *snapshot.Meta
 	// Pods are the distinct label sets of its live pods; where it has none, the

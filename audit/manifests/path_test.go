@@ -1,6 +1,7 @@
 package manifests_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -146,5 +147,35 @@ func TestReadMountedConfigMapOnce(t *testing.T) {
 				t.Errorf("%s: %d Namespaces were read, want each once", filepath.Base(path), r.Items)
 			}
 		}
+	}
+}
+
+// A folder may lie deeper than the system can name.
+func TestReadFolderThatCannotBeListed(t *testing.T) {
+	dir := write(t, map[string]string{"z.yaml": namespace("a")})
+	at, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("deep", 60)
+	for range 20 {
+		if err := at.Mkdir(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		below, err := at.OpenRoot(name)
+		at.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = below
+	}
+	at.Close()
+	got, _ := read(t, &manifests.Source{Paths: []string{dir}})
+	if diff := cmp.Diff([]string{"Namespace a"}, got.objects); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	if len(got.problems) != 1 || !strings.HasPrefix(got.problems[0], filepath.Join(dir, name)) ||
+		!strings.HasSuffix(got.problems[0], ": file name too long") {
+		t.Errorf("problems %q", got.problems)
 	}
 }

@@ -20,11 +20,11 @@ func TestOptionsFor(t *testing.T) {
 		env  map[string]string
 		want Options
 	}{
-		{"a pipe has the default width and no colour", &bytes.Buffer{}, nil, Options{Width: DefaultWidth}},
+		{"a pipe has the default width and no color", &bytes.Buffer{}, nil, Options{Width: DefaultWidth}},
 		{"so has a file", file, map[string]string{"TERM": "xterm"}, Options{Width: DefaultWidth}},
-		{"COLUMNS tells the width", file, map[string]string{"COLUMNS": "72"}, Options{Width: 72}},
-		{"COLUMNS that is no width tells nothing", file, map[string]string{"COLUMNS": "wide"}, Options{Width: DefaultWidth}},
-		{"nor does a negative one", file, map[string]string{"COLUMNS": "-3"}, Options{Width: DefaultWidth}},
+		{"COLUMNS sets the width", file, map[string]string{"COLUMNS": "72"}, Options{Width: 72}},
+		{"COLUMNS that is not a number is ignored", file, map[string]string{"COLUMNS": "wide"}, Options{Width: DefaultWidth}},
+		{"so is a negative one", file, map[string]string{"COLUMNS": "-3"}, Options{Width: DefaultWidth}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := OptionsFor(row.out, func(k string) string { return row.env[k] }); got != row.want {
@@ -35,14 +35,14 @@ func TestOptionsFor(t *testing.T) {
 }
 
 func TestOptionsForTerminal(t *testing.T) {
-	// The master of a pseudo-terminal passes for a terminal of unknown size.
+	// The master of a pseudo-terminal is a terminal of unknown size.
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skipf("open pseudo-terminal: %v", err)
 	}
 	defer pty.Close()
 	if _, ok := terminal(pty); !ok {
-		t.Skip("the master of a pseudo-terminal is no terminal here")
+		t.Skip("the master of a pseudo-terminal is not a terminal on this system")
 	}
 
 	for _, row := range []struct {
@@ -50,9 +50,9 @@ func TestOptionsForTerminal(t *testing.T) {
 		env   map[string]string
 		color bool
 	}{
-		{"a terminal has colour", map[string]string{"TERM": "xterm"}, true},
+		{"a terminal has color", map[string]string{"TERM": "xterm"}, true},
 		{"not if it is dumb", map[string]string{"TERM": "dumb"}, false},
-		{"not if the user wants none", map[string]string{"TERM": "xterm", "NO_COLOR": "1"}, false},
+		{"not with NO_COLOR", map[string]string{"TERM": "xterm", "NO_COLOR": "1"}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			want := Options{Width: DefaultWidth, Color: row.color}

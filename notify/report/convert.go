@@ -2,17 +2,20 @@ package report
 
 import (
 	"cmp"
+	"fmt"
+	"io"
 	"slices"
 	"time"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// From returns the result as programs read it. It shares no list with the
-// result.
-func From(res *audit.Result) *Report {
+// fromResult returns the document of a result. They share no list.
+func fromResult(res *audit.Result) *Report {
 	return &Report{
 		APIVersion: APIVersion,
 		Kind:       Kind,
@@ -20,7 +23,7 @@ func From(res *audit.Result) *Report {
 		StartedAt:  instant(res.Started).Truncate(time.Millisecond),
 		FinishedAt: instant(res.Finished).Truncate(time.Millisecond),
 		Complete:   res.Complete(),
-		Only:       slices.Clone(res.Only),
+		Namespaces: slices.Clone(res.Only),
 		Kinds:      each(res.Reads, fromRead),
 		Ignored: each(res.Ignored, func(p audit.IgnoredKind) IgnoredKind {
 			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, Items: p.Items}
@@ -82,30 +85,87 @@ func fromIsolation(i rules.Isolation) IsolationRead {
 
 func same(s string) string { return s }
 
-// each turns every element of a list into another. The list that it returns is
-// never nil, which would be written as null.
-func each[A, B any](list []A, turn func(A) B) []B {
+// each converts every element of a list. It never returns nil, which JSON encodes as
+// null.
+func each[A, B any](list []A, convert func(A) B) []B {
 	out := make([]B, 0, len(list))
 	for _, a := range list {
-		out = append(out, turn(a))
+		out = append(out, convert(a))
 	}
 	return out
 }
 
-// eachOrNone is each for a list that is left out where it is empty.
-func eachOrNone[A, B any](list []A, turn func(A) B) []B {
+// eachOrNone is each for a list that is omitted if empty.
+func eachOrNone[A, B any](list []A, convert func(A) B) []B {
 	if len(list) == 0 {
 		return nil
 	}
-	return each(list, turn)
+	return each(list, convert)
 }
 
-// instant returns the time in UTC. A time that RFC 3339 cannot write is as good
-// as unknown: a manifest may carry any, and one such must not cost the report.
+// instant returns the time in UTC. A time that RFC 3339 cannot express counts as
+// unknown: a manifest may contain one, and encoding it would fail.
 func instant(t time.Time) time.Time {
 	t = t.UTC()
 	if t.Year() < 0 || t.Year() > 9999 {
 		return time.Time{}
 	}
 	return t
+}
+
+// maxReport is the size limit of a report that is read, in bytes.
+const maxReport = 256 << 20
+
+// Read reads a report in JSON or YAML.
+func Read(in io.Reader) (*Report, error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxReport+1))
+	if err != nil {
+		return nil, fmt.Errorf("read report: %w", err)
+	}
+	if len(data) > maxReport {
+		return nil, fmt.Errorf("read report: larger than %d MiB", maxReport>>20)
+	}
+	var r Report
+	if err := yaml.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("read report: %w", err)
+	}
+	if r.APIVersion != APIVersion || r.Kind != Kind {
+		return nil, fmt.Errorf("read report: not a %s of %s", Kind, APIVersion)
+	}
+	return &r, nil
+}
+
+// Previous returns what a later sweep needs to know of the report.
+func (r *Report) Previous() *audit.Previous {
+	p := &audit.Previous{
+		At:        r.StartedAt,
+		FirstSeen: make(map[string]time.Time, len(r.Findings)),
+		Isolation: make(map[string]rules.Isolation, len(r.Isolation)),
+	}
+	for _, f := range r.Findings {
+		p.FirstSeen[f.ID] = f.FirstSeen
+	}
+	for _, row := range r.Isolation {
+		p.Isolation[row.Namespace] = rules.Isolation{
+			Namespace: row.Namespace, Ingress: rules.IsolationState(row.Ingress), Egress: rules.IsolationState(row.Egress),
+			NotEvaluated: row.NotEvaluated,
+		}
+	}
+	return p
+}
+
+// FromRecord returns the document of a stored finding. They share no list.
+func FromRecord(r audit.Record) StoredFinding {
+	return StoredFinding{
+		Finding: fromFinding(r.Finding), Reason: string(r.Reason), OpenedAt: instant(r.OpenedAt),
+		ResolvedAt: instant(r.ResolvedAt), Reopened: r.Reopened, Storm: r.Storm,
+		Notifications: eachOrNone(r.Notifications, fromNotification),
+	}
+}
+
+func fromNotification(t audit.Notification) Notification {
+	return Notification{
+		Sender: t.Sender, Owner: t.Owner, Pending: string(t.Pending), Last: string(t.Last), At: instant(t.At),
+		Channel: t.Message.Channel, Message: t.Message.Message, Error: t.Error,
+	}
 }

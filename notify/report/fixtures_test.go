@@ -12,7 +12,7 @@ import (
 
 var swept = time.Date(2026, 9, 29, 10, 5, 0, 0, time.UTC)
 
-// cleanResult returns a complete sweep of a cluster in which all is well.
+// cleanResult returns a complete sweep without findings.
 func cleanResult() *audit.Result {
 	res := &audit.Result{Cluster: "prod-eu-1", Started: swept, Finished: swept.Add(412 * time.Millisecond)}
 	for _, r := range []struct {
@@ -40,8 +40,8 @@ func cleanResult() *audit.Result {
 	return res
 }
 
-// toldResult adds to a sweep what became of the digests for owners.
-func toldResult(res *audit.Result) *audit.Result {
+// deliveredResult adds the deliveries of digests to a sweep.
+func deliveredResult(res *audit.Result) *audit.Result {
 	res.Deliveries = []audit.Delivery{
 		{Sender: "events", Result: audit.DeliveryRefused, Reason: "may not create events in namespace shop"},
 		{Sender: "slack", Owner: "left", Result: audit.DeliverySent},
@@ -91,7 +91,7 @@ func missingDeny() audit.Finding {
 		Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: "payments", Detail: "Egress"},
 		Verdict: "missing", Owners: []string{"payments"}, State: audit.StateOpen, FirstSeen: swept.Add(-75 * time.Hour),
 		Message: "No policy denies egress of payments by default: 2 workloads may reach everything.",
-		Cause:   "The oldest exposed workload came 2025-11-03 08:12:44, the newest 2026-09-29 02:00:00. A gate at admission judges policies, not their absence.",
+		Cause:   "The oldest exposed workload came 2025-11-03 08:12:44, the newest 2026-09-29 02:00:00. Admission control evaluates policies, not their absence.",
 		Remedy:  "Add a NetworkPolicy to payments that selects every pod (podSelector: {}) with policyTypes [Egress]. The sweep reads live objects, so applying the workloads again does not help.",
 		Objects: []rules.Object{
 			object("apps", "Deployment", "payments", "api", "payments", time.Date(2025, 11, 3, 8, 12, 44, 0, time.UTC), "no policy selects its pods"),
@@ -121,16 +121,15 @@ const remedyOfHosts = "Agree which owner keeps it; the others remove the host fr
 	"Until then who gets the traffic depends on the controller. This sweep read what is stored now, " +
 	"so applying the same object again does not help."
 
-// squatted is a host that somebody without a known owner claimed long after its
-// owner.
+// squatted is a host that a namespace without an owner claimed long after its owner.
 func squatted() audit.Finding {
 	old := time.Date(2025, 12, 31, 10, 0, 1, 0, time.UTC)
 	return finding("one-owner-per-host", rules.High, audit.Finding{
 		Subject: rules.Subject{Kind: rules.SubjectHost, Name: "*.apps.example.com"},
 		Verdict: "contested", Owners: []string{"platform", "search"}, State: audit.StatePending,
 		Message: "Host *.apps.example.com is claimed by 1 owner and 1 namespace without a known owner with 3 objects.",
-		Cause: "Ingress edge/wildcard claimed it 271d before Ingress playground/try-out-the-new-frontend: a gate that looked " +
-			"at live objects could have refused the later one, so the gate was absent, off, exempt, bypassed or behind, " +
+		Cause: "Ingress edge/wildcard claimed it 271d before Ingress playground/try-out-the-new-frontend: an admission control that " +
+			"checks live objects would have rejected the later one, so it was absent, disabled, exempted, bypassed or behind, " +
 			"or the host was added by a later edit.",
 		Remedy: remedyOfHosts,
 		Objects: []rules.Object{
@@ -176,8 +175,8 @@ func incompleteResult() *audit.Result {
 	return res
 }
 
-// blindResult returns a sweep that was allowed to read nothing.
-func blindResult() *audit.Result {
+// forbiddenResult returns a sweep that was not allowed to read anything.
+func forbiddenResult() *audit.Result {
 	res := cleanResult()
 	for i, r := range res.Reads {
 		res.Reads[i].Status, res.Reads[i].Items = snapshot.Forbidden, 0
@@ -190,16 +189,16 @@ func blindResult() *audit.Result {
 	return res
 }
 
-// aloneResult is that of a sweep that no server answered.
-func aloneResult() *audit.Result {
-	res := blindResult()
+// noServerResult returns a sweep without a connection to the API server.
+func noServerResult() *audit.Result {
+	res := forbiddenResult()
 	for i := range res.Reads {
 		res.Reads[i].Status, res.Reads[i].Err = snapshot.Failed, "dial tcp 10.0.0.1:6443: connect: connection refused"
 	}
 	return res
 }
 
-// hostile are texts that a terminal would obey, hide or turn around.
+// hostile returns texts with control, invisible and bidi characters.
 func hostile() []string {
 	return []string{
 		"\x1b[2J\x1b[Hclean: no findings", "a\rb\nc\td\x00", "\u009b31mC1\u0085", "\x7f\x08\x08", "bad\xff\xfeutf8",
