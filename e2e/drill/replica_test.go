@@ -25,12 +25,12 @@ import (
 // replica is a publisher as the program wires one, but that it judges by the rule
 // on hosts alone, waits for nothing between messages, and counts what it told.
 type replica struct {
-	name      string
-	config    config.Config
-	source    *kube.Source
-	publisher *audit.Publisher
-	lock      audit.Lock
-	told      *deliveries
+	name       string
+	config     config.Config
+	source     *kube.Source
+	publisher  *audit.Publisher
+	lock       audit.Lock
+	deliveries *deliveries
 }
 
 func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, lock audit.Lock) *replica {
@@ -44,14 +44,14 @@ func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, l
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, alone := lock.(free)
+	_, alone := lock.(noLock)
 	deliverer := notify.Deliverer{
 		Store: store, Senders: []notify.Sender{told.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
 	}
-	r := &replica{name: name, config: c, source: source, lock: lock, told: told}
+	r := &replica{name: name, config: c, source: source, lock: lock, deliveries: told}
 	r.publisher = &audit.Publisher{
 		Store: store, Source: source, Fit: kube.FitFinding,
-		Notifier: func(res *audit.Result) audit.Notifier { return teller{deliverer, &r.config, res} },
+		Notifier: func(res *audit.Result) audit.Notifier { return notifier{deliverer, &r.config, res} },
 		Reconciler: audit.Reconciler{
 			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
 		},
@@ -60,13 +60,13 @@ func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, l
 }
 
 // teller tells owners after one sweep, as the config says.
-type teller struct {
+type notifier struct {
 	notify.Deliverer
 	config *config.Config
 	res    *audit.Result
 }
 
-func (s teller) routes() notify.Routes {
+func (s notifier) routes() notify.Routes {
 	router := notify.Router{
 		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), HasSender: func(name string) bool { return name == notify.SlackName },
 	}
@@ -74,10 +74,10 @@ func (s teller) routes() notify.Routes {
 }
 
 // Senders implements audit.Teller.
-func (s teller) Senders(rule, owner string) []string { return s.routes().Senders(rule, owner) }
+func (s notifier) Senders(rule, owner string) []string { return s.routes().Senders(rule, owner) }
 
 // Deliver implements audit.Teller.
-func (s teller) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
+func (s notifier) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
 	s.Routes = s.routes()
 	return s.Deliverer.Deliver(ctx, stored)
 }
@@ -98,7 +98,7 @@ func (r *replica) try(t *testing.T) []audit.Delivery {
 	if published == nil {
 		published = &audit.Published{}
 	}
-	r.told.believe(published.Transitions)
+	r.deliveries.addReported(published.Transitions)
 	switch {
 	case err != nil:
 		t.Errorf("%s: %v", r.name, err)
@@ -111,21 +111,21 @@ func (r *replica) try(t *testing.T) []audit.Delivery {
 }
 
 // free is a lock that lets everybody in.
-type free struct{}
+type noLock struct{}
 
-func (free) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {
+func (noLock) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {
 	return ctx, func() {}, nil
 }
 
 // turns is the Lease as a lock.
-type turns struct {
+type leaseLock struct {
 	t     *testing.T
 	lease *kube.Lease
 }
 
 // newTurns returns a lease that is asked for more often than usual, so that the
 // drill is short.
-func newTurns(t *testing.T, cfg *rest.Config, host string) turns {
+func newLeaseLock(t *testing.T, cfg *rest.Config, host string) leaseLock {
 	t.Helper()
 	lease, err := kube.NewLease(cfg, home, home, kube.LeaseOptions{
 		Host: host, Duration: 30 * time.Second, Renew: 25 * time.Second, Retry: 100 * time.Millisecond,
@@ -133,11 +133,11 @@ func newTurns(t *testing.T, cfg *rest.Config, host string) turns {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return turns{t, lease}
+	return leaseLock{t, lease}
 }
 
 // Acquire implements audit.Lock.
-func (l turns) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
+func (l leaseLock) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
 	turn, err := l.lease.AcquireAfter(ctx, 45*time.Second, begin)
 	if err != nil {
 		return nil, nil, err

@@ -41,7 +41,7 @@ func settings() *config.Config {
 func (l *lab) newSource(t *testing.T, cfg *rest.Config) *kube.Source {
 	t.Helper()
 	// Small pages, so that there are later ones.
-	s, err := kube.NewSource(cfg, kube.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: hurry})
+	s, err := kube.NewSource(cfg, kube.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: noSleep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ type stage struct {
 	proxy  *kubetest.Proxy
 	script *kubetest.Script
 	slack  *fakeslack.Script
-	board  *board
+	board  *workspace
 	act    int
 	last   map[string]audit.Stored // what is stored after the sweep before
 	// publishing is true from the end of reading on.
@@ -72,7 +72,7 @@ type swept struct {
 	err           error
 	before, after map[string]audit.Stored
 	truths        []truth // of the worlds that there were while it swept, in order
-	lied          bool    // it was told what was not so: see liesTo
+	misled        bool    // it was told what was not so: see liesTo
 	unreleased    bool    // the lease could not be given back
 }
 
@@ -80,7 +80,7 @@ type swept struct {
 func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	t.Helper()
 	out := &swept{act: s.act, clean: s.act >= len(s.plan.Acts), before: s.last}
-	out.truths = append(out.truths, s.look(t))
+	out.truths = append(out.truths, s.observe(t))
 	s.script.Begin(s.act)
 	s.slack.Begin(s.act)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -94,24 +94,24 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	defer cancel()
 	source := s.newSource(t, s.proxy.Config(kubetest.Admin))
 	s.publishing.Store(false)
-	lock := &turns{s.newLease(t, out.clean), func() {
+	lock := &leaseLock{s.newLease(t, out.clean), func() {
 		s.publishing.Store(true)
 		if turn != nil {
-			s.turn(t, *turn)
-			out.truths = append(out.truths, s.look(t))
+			s.setWorld(t, *turn)
+			out.truths = append(out.truths, s.observe(t))
 		}
 	}, &out.unreleased}
 	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
 		catalog.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
 	out.after = s.stored(t)
 	s.last = out.after
-	out.lied = s.liesTo()
+	out.misled = s.misled()
 	return out
 }
 
 func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 	t.Helper()
-	store, err := kube.NewStore(s.proxy.Config(kubetest.Admin), home, kube.StoreOptions{PageSize: 3, Sleep: hurry})
+	store, err := kube.NewStore(s.proxy.Config(kubetest.Admin), home, kube.StoreOptions{PageSize: 3, Sleep: noSleep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 		},
 		Notifier: func(res *audit.Result) audit.Notifier {
 			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), HasSender: func(name string) bool { return name == notify.SlackName }}
-			return teller{notify.Deliverer{
+			return notifier{notify.Deliverer{
 				Store: store, Senders: []notify.Sender{sender{bot, s.board}},
 				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), WithLease: true, Clock: s.clock.Now, Routes: router.Routes(),
 			}}
@@ -137,11 +137,11 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 func clockOf(c *clock) slack.Clock { return slack.Clock{Now: c.Now, Sleep: c.Sleep} }
 
 // teller is a notify.Deliverer as audit knows it.
-type teller struct{ notify.Deliverer }
+type notifier struct{ notify.Deliverer }
 
-func (t teller) Senders(rule, owner string) []string { return t.Routes.Senders(rule, owner) }
+func (t notifier) Senders(rule, owner string) []string { return t.Routes.Senders(rule, owner) }
 
-func (t teller) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
+func (t notifier) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
 	return t.Deliverer.Deliver(ctx, stored)
 }
 
@@ -176,14 +176,14 @@ func (s *stage) newLease(t *testing.T, clean bool) *kube.Lease {
 }
 
 // turns is the Lease as a lock.
-type turns struct {
+type leaseLock struct {
 	lease      *kube.Lease
 	swept      func() // called between reading and publishing
 	unreleased *bool
 }
 
 // Acquire implements audit.Lock.
-func (l *turns) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
+func (l *leaseLock) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
 	l.swept()
 	turn, err := l.lease.AcquireAfter(ctx, 300*time.Millisecond, begin)
 	if err != nil {
