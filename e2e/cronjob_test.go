@@ -15,13 +15,13 @@ import (
 )
 
 // sweepsOnSchedule: nobody does anything but to wait for the minute.
-func sweepsOnSchedule(t *testing.T, w *world) {
+func sweepsOnSchedule(t *testing.T, w *installation) {
 	began := time.Now()
-	said := w.install(t, w.earlier(t), w.values(t, object{"cronjob": minutely()}))
-	expectSaid(t, said, "kubectl create job -n "+home+" --from=cronjob/"+release)
+	said := w.install(t, w.earlier(t), w.values(t, object{"cronjob": everyMinute()}))
+	expectText(t, said, "kubectl create job -n "+home+" --from=cronjob/"+release)
 	w.awaitScheduled(t, began)
 	w.expectOpen(t, w.estate)
-	w.expectTold(t)
+	w.expectNotified(t)
 	w.expectPushed(t)
 	for name, finding := range w.findings(t) {
 		for _, told := range finding.Status.Notifications {
@@ -32,7 +32,7 @@ func sweepsOnSchedule(t *testing.T, w *world) {
 
 // resolvesWhatIsMended: one policy is deleted that lets everything in, and the one
 // finding of it is resolved. The others are not even written.
-func resolvesWhatIsMended(t *testing.T, w *world) {
+func resolvesFixedFault(t *testing.T, w *installation) {
 	before := w.findings(t)
 	w.kubectl(t, "delete", "networkpolicy", "-n", "tracking", "tmp-debug")
 	w.awaitScheduled(t, time.Now())
@@ -47,7 +47,7 @@ func resolvesWhatIsMended(t *testing.T, w *world) {
 		}
 	}
 	w.expectOpen(t, slices.DeleteFunc(slices.Clone(w.estate), func(id string) bool { return id == resolved[0] }))
-	w.expectTold(t)
+	w.expectNotified(t)
 	w.expectPushed(t)
 	told := after[resolved[0]].Status.Notifications
 	if len(told) != 1 || told[0].Last != "resolved" {
@@ -59,7 +59,7 @@ func resolvesWhatIsMended(t *testing.T, w *world) {
 
 // awaitScheduled waits for the end of a Job that the CronJob has made since then.
 // Its deadline sees to it that it ends within its minute.
-func (w *world) awaitScheduled(t *testing.T, since time.Time) {
+func (w *installation) awaitScheduled(t *testing.T, since time.Time) {
 	t.Helper()
 	await(t, "the CronJob's pod sweeps", func() bool {
 		var list batchv1.JobList
@@ -79,7 +79,7 @@ func (w *world) awaitScheduled(t *testing.T, since time.Time) {
 }
 
 // upgradeKeepsFindings: the release came from an earlier version of the chart.
-func upgradeKeepsFindings(t *testing.T, w *world) {
+func upgradeKeepsFindings(t *testing.T, w *installation) {
 	definition := func() string {
 		return w.kubectl(t, "get", "crd", "findings.eventuallytrue.dev", "-o", "jsonpath={.metadata.uid}")
 	}
@@ -103,7 +103,7 @@ func upgradeKeepsFindings(t *testing.T, w *world) {
 }
 
 // earlier returns the chart as an archive, under an earlier version.
-func (w *world) earlier(t *testing.T) string {
+func (w *installation) earlier(t *testing.T) string {
 	t.Helper()
 	if w.beforeUpgrade == "" {
 		out := w.helm(t, "package", chart, "--version", "0.0.1", "--destination", w.Dir)
@@ -114,7 +114,7 @@ func (w *world) earlier(t *testing.T) string {
 }
 
 // expectSaid checks that texts are in what was said.
-func expectSaid(t *testing.T, said string, texts ...string) {
+func expectText(t *testing.T, said string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if !strings.Contains(said, text) {
@@ -125,14 +125,14 @@ func expectSaid(t *testing.T, said string, texts ...string) {
 
 // sweepNow makes a Job of the CronJob, as the notes of the chart say, and returns
 // how it ended.
-func (w *world) sweepNow(t *testing.T, name string) batchv1.Job {
+func (w *installation) sweepNow(t *testing.T, name string) batchv1.Job {
 	t.Helper()
 	w.kubectl(t, "create", "job", "-n", home, "--from=cronjob/"+release, name)
 	return w.ended(t, name)
 }
 
 // ended waits for the end of a Job.
-func (w *world) ended(t *testing.T, name string) (job batchv1.Job) {
+func (w *installation) ended(t *testing.T, name string) (job batchv1.Job) {
 	t.Helper()
 	await(t, "job "+name+" ends", func() bool {
 		job = batchv1.Job{}
@@ -154,7 +154,7 @@ func condition(job *batchv1.Job, kind batchv1.JobConditionType) *batchv1.JobCond
 }
 
 // pods returns those with a label.
-func (w *world) pods(t *testing.T, label string) []corev1.Pod {
+func (w *installation) pods(t *testing.T, label string) []corev1.Pod {
 	t.Helper()
 	var list corev1.PodList
 	if err := json.Unmarshal([]byte(w.kubectl(t, "get", "pods", "-n", home, "-l", label, "-o", "json")), &list); err != nil {
@@ -165,7 +165,7 @@ func (w *world) pods(t *testing.T, label string) []corev1.Pod {
 
 // failsOnceOnWrongConfig: what is wrong the next time too is not tried again,
 // although the CronJob says that what fails is.
-func failsOnceOnWrongConfig(t *testing.T, w *world) {
+func failsOnceOnWrongConfig(t *testing.T, w *installation) {
 	values := w.values(t, object{"cronjob": suspended()})
 	wrong := object{"rule": "default-deny-present", "subject": object{"namespace": "legacy"}, "expires": "2099-01-01"}
 	values["config"].(object)["exceptions"] = []object{wrong}
@@ -182,5 +182,5 @@ func failsOnceOnWrongConfig(t *testing.T, w *world) {
 	if ended := pods[0].Status.ContainerStatuses[0].State.Terminated; ended == nil || ended.ExitCode != 2 {
 		t.Errorf("the pod's container: %+v, want exit code 2", pods[0].Status.ContainerStatuses[0].State)
 	}
-	expectSaid(t, w.kubectl(t, "logs", "-n", home, pods[0].Name), "exceptions[0]", "reason")
+	expectText(t, w.kubectl(t, "logs", "-n", home, pods[0].Name), "exceptions[0]", "reason")
 }

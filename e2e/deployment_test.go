@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,10 +23,10 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-const serving = "app.kubernetes.io/component=serve"
+const servingLabel = "app.kubernetes.io/component=serve"
 
 // deploymentHasOneLeader: of two replicas one sweeps, and the other stands by.
-func deploymentHasOneLeader(t *testing.T, w *world) {
+func deploymentHasOneLeader(t *testing.T, w *installation) {
 	w.install(t, chart, w.values(t, object{"mode": "deployment", "deployment": object{"replicas": 2, "interval": "15s"}}))
 	w.kubectl(t, "rollout", "status", "-n", home, "deployment/"+release, "--timeout=60s")
 	if left := w.kubectl(t, "get", "cronjobs", "-n", home, "-o", "name"); left != "" {
@@ -35,7 +35,7 @@ func deploymentHasOneLeader(t *testing.T, w *world) {
 	leader := w.leader(t)
 	await(t, "one leads and one stands by", func() bool {
 		var leading, standing int
-		for _, pod := range w.pods(t, serving) {
+		for _, pod := range w.pods(t, servingLabel) {
 			log := w.kubectl(t, "logs", "-n", home, pod.Name)
 			switch {
 			case strings.Contains(log, "msg=leading"):
@@ -50,11 +50,11 @@ func deploymentHasOneLeader(t *testing.T, w *world) {
 }
 
 // leader waits until one of the pods has the Lease, and returns its name.
-func (w *world) leader(t *testing.T) (name string) {
+func (w *installation) leader(t *testing.T) (name string) {
 	t.Helper()
 	await(t, "a pod leads", func() bool {
 		holder := w.kubectl(t, "get", "lease", "audit", "-n", home, "-o", "jsonpath={.spec.holderIdentity}")
-		for _, pod := range w.pods(t, serving) {
+		for _, pod := range w.pods(t, servingLabel) {
 			if strings.HasPrefix(holder, pod.Name+"_") && pod.DeletionTimestamp == nil {
 				name = pod.Name
 				return true
@@ -67,18 +67,18 @@ func (w *world) leader(t *testing.T) (name string) {
 
 // contests is how many hosts get a second owner at once: enough that it takes a
 // while to write them all down.
-const contests = 150
+const contestedHosts = 150
 
 // diesInASweep: the leader's pod is deleted without grace when it has written some
 // of many new findings. It cannot give its lease back. The other finds the rest.
-func diesInASweep(t *testing.T, w *world) {
+func replacesDeadLeader(t *testing.T, w *installation) {
 	leader := w.leader(t)
-	w.createIngresses(t, contests)
+	w.createIngresses(t, contestedHosts)
 	want := w.idsOf(t)
-	if len(want) != len(w.estate)+contests {
-		t.Fatalf("%d findings, want %d of the estate and %d more", len(want), len(w.estate), contests)
+	if len(want) != len(w.estate)+contestedHosts {
+		t.Fatalf("%d findings, want %d of the estate and %d more", len(want), len(w.estate), contestedHosts)
 	}
-	w.awaitFindings(t, len(w.estate)+contests/5)
+	w.awaitFindings(t, len(w.estate)+contestedHosts/5)
 	w.kubectl(t, "delete", "pod", "-n", home, leader, "--grace-period=0", "--force")
 	if written := len(in(w.findings(t), v1alpha1.StateOpen)); written >= len(want) {
 		t.Fatalf("all %d findings were written before the leader died, so there is nothing to see", written)
@@ -95,18 +95,18 @@ func diesInASweep(t *testing.T, w *world) {
 		}
 		return true
 	})
-	w.expectTold(t)
+	w.expectNotified(t)
 	if next := w.leader(t); next == leader {
 		t.Errorf("pod %s still leads", leader)
 	}
-	if pods := w.pods(t, serving); slices.ContainsFunc(pods, restarted) {
+	if pods := w.pods(t, servingLabel); slices.ContainsFunc(pods, restarted) {
 		t.Errorf("a pod was restarted: %+v", pods)
 	}
 }
 
 // awaitFindings waits until there are so many, and looks more often than kubectl
 // could: it is about a moment of a sweep.
-func (w *world) awaitFindings(t *testing.T, n int) {
+func (w *installation) awaitFindings(t *testing.T, n int) {
 	t.Helper()
 	client, err := metadata.NewForConfig(w.Config(kubetest.Admin))
 	if err != nil {
@@ -132,16 +132,16 @@ func restarted(pod corev1.Pod) bool {
 // The Ingresses are in two namespaces of different owners. The first of them claim
 // the same hosts in both.
 const (
-	many  = 10_000
-	loadA = "load-a"
-	loadB = "load-b"
+	manyIngresses = 10_000
+	loadA         = "load-a"
+	loadB         = "load-b"
 )
 
 // manyIngressesFit: the pod of either mode sweeps them within its limit of memory.
-func manyIngressesFit(t *testing.T, w *world) {
-	w.createIngresses(t, many/2)
+func manyIngressesFit(t *testing.T, w *installation) {
+	w.createIngresses(t, manyIngresses/2)
 	want := w.idsOf(t)
-	for _, pod := range w.pods(t, serving) {
+	for _, pod := range w.pods(t, servingLabel) {
 		w.kubectl(t, "delete", "pod", "-n", home, pod.Name, "--wait=false")
 	}
 	w.kubectl(t, "rollout", "status", "-n", home, "deployment/"+release, "--timeout=90s")
@@ -151,7 +151,7 @@ func manyIngressesFit(t *testing.T, w *world) {
 	})
 	w.expectOpen(t, want)
 	peak, limit := w.memory(t, leader)
-	t.Logf("sweeping %d Ingresses took %d of %d MiB", many, peak>>20, limit>>20)
+	t.Logf("sweeping %d Ingresses took %d of %d MiB", manyIngresses, peak>>20, limit>>20)
 	if limit != 128<<20 || peak >= limit {
 		t.Errorf("the pod took up to %d bytes of %d", peak, limit)
 	}
@@ -165,7 +165,7 @@ func manyIngressesFit(t *testing.T, w *world) {
 
 // createIngresses makes what is still missing of so many Ingresses in each of the
 // two namespaces.
-func (w *world) createIngresses(t *testing.T, each int) {
+func (w *installation) createIngresses(t *testing.T, each int) {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(w.Config(kubetest.Admin))
 	if err != nil {
@@ -181,46 +181,35 @@ func (w *world) createIngresses(t *testing.T, each int) {
 			wanted = append(wanted, ingress(name, i))
 		}
 	}
-	queue, failed := make(chan *networkingv1.Ingress), make(chan error, len(wanted))
-	var workers sync.WaitGroup
-	for range 16 {
-		workers.Go(func() {
-			for i := range queue {
-				_, err := client.NetworkingV1().Ingresses(i.Namespace).Create(t.Context(), i, metav1.CreateOptions{})
-				if err != nil && !apierrors.IsAlreadyExists(err) {
-					failed <- err
-				}
+	var group errgroup.Group
+	group.SetLimit(16)
+	for _, i := range wanted {
+		group.Go(func() error {
+			_, err := client.NetworkingV1().Ingresses(i.Namespace).Create(t.Context(), i, metav1.CreateOptions{})
+			if apierrors.IsAlreadyExists(err) {
+				return nil
 			}
+			return err
 		})
 	}
-	for _, i := range wanted {
-		queue <- i
-	}
-	close(queue)
-	workers.Wait()
-	close(failed)
-	if err := <-failed; err != nil {
+	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func ingress(namespace string, i int) *networkingv1.Ingress {
-	host, class, path := fmt.Sprintf("%d.load.example.org", i), "nginx", networkingv1.PathTypePrefix
-	if i >= contests {
+	host := fmt.Sprintf("%d.load.example.org", i)
+	if i >= contestedHosts {
 		host = fmt.Sprintf("%d.%s.example.org", i, namespace)
 	}
-	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}}
-	rule := networkingv1.IngressRule{Host: host}
-	rule.HTTP = &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &path, Backend: backend}}}
-	return &networkingv1.Ingress{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("load-%d", i), Namespace: namespace},
-		Spec:       networkingv1.IngressSpec{IngressClassName: &class, Rules: []networkingv1.IngressRule{rule}},
-	}
+	object := kubetest.Ingress(fmt.Sprintf("load-%d", i), "nginx", host)
+	object.Namespace = namespace
+	return object
 }
 
 // memory returns the most memory that a pod's container took, and its limit, as the
 // kernel counts them.
-func (w *world) memory(t *testing.T, pod string) (peak, limit int64) {
+func (w *installation) memory(t *testing.T, pod string) (peak, limit int64) {
 	t.Helper()
 	pid, err := w.PID(t.Context(), home, pod)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 var shared = &node.Shared{}
 
 func TestMain(m *testing.M) {
-	if os.Getenv(probed) != "" {
-		os.Exit(beProbe(os.Stdout))
+	if os.Getenv(probedPID) != "" {
+		os.Exit(runProbe(os.Stdout))
 	}
 	os.Exit(shared.Main(m))
 }
@@ -27,23 +27,23 @@ func TestMain(m *testing.M) {
 // TestInstalled tells the story of an installation from the first attempt to the
 // end. Each step begins where the one before left the cluster.
 func TestInstalled(t *testing.T) {
-	w := newWorld(t)
+	w := newInstallation(t)
 	w.LogOnFailure(t, home)
 	for _, step := range []struct {
 		says string
-		does func(*testing.T, *world)
+		does func(*testing.T, *installation)
 	}{
-		{"a wrong value is refused", refusesWrongValues},
+		{"a wrong value is refused", rejectsWrongValues},
 		{"a wrong config fails once", failsOnceOnWrongConfig},
 		{"the CronJob's pod finds what is wrong", sweepsOnSchedule},
-		{"the next run resolves what is mended", resolvesWhatIsMended},
+		{"the next run resolves what is mended", resolvesFixedFault},
 		{"an upgrade keeps findings", upgradeKeepsFindings},
 		{"publishers beside each other lose nothing", overlapLosesNothing},
 		{"a deployment has one leader", deploymentHasOneLeader},
-		{"the pod may do nothing else", podMayDoNothingElse},
-		{"a leader that dies in a sweep is replaced", diesInASweep},
+		{"the pod may do nothing else", podHasNoOtherRights},
+		{"a leader that dies in a sweep is replaced", replacesDeadLeader},
 		{"many Ingresses fit", manyIngressesFit},
-		{"uninstalling leaves findings", uninstallLeavesFindings},
+		{"uninstalling leaves findings", uninstallKeepsFindings},
 	} {
 		if !t.Run(step.says, func(t *testing.T) { step.does(t, w) }) {
 			return
@@ -68,7 +68,7 @@ const (
 )
 
 // world is the node, and what is installed there.
-type world struct {
+type installation struct {
 	*node.Node
 	tools           string // the folder of helm
 	program         string // audit, for use outside the cluster
@@ -92,7 +92,7 @@ spec: {podSelector: {}, policyTypes: [Ingress, Egress]}
 `
 
 // newWorld makes a world in which nothing is installed, and the estate is applied.
-func newWorld(t *testing.T) *world {
+func newInstallation(t *testing.T) *installation {
 	t.Helper()
 	n := shared.Node(t)
 	path := os.Getenv(archive)
@@ -103,7 +103,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{Node: n, tools: tools, program: strings.TrimSuffix(path, ".tar")}
+	w := &installation{Node: n, tools: tools, program: strings.TrimSuffix(path, ".tar")}
 	w.repository, w.tag = imageName(t, path)
 	if err := n.Import(t.Context(), path); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func imageName(t *testing.T, path string) (repository, tag string) {
 	}
 }
 
-func (w *world) kubectl(t *testing.T, args ...string) string {
+func (w *installation) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := w.Kubectl(t.Context(), args...)
 	if err != nil {
@@ -162,7 +162,7 @@ func (w *world) kubectl(t *testing.T, args ...string) string {
 }
 
 // apply applies manifests.
-func (w *world) apply(t *testing.T, manifests string) {
+func (w *installation) apply(t *testing.T, manifests string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "manifests.yaml")
 	if err := os.WriteFile(file, []byte(manifests), 0o600); err != nil {

@@ -16,7 +16,7 @@ type object = map[string]any
 
 // values returns those that the chart is installed with here, with a few more or
 // others instead at the top.
-func (w *world) values(t *testing.T, others object) object {
+func (w *installation) values(t *testing.T, others object) object {
 	t.Helper()
 	data, err := os.ReadFile(policy)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *world) values(t *testing.T, others object) object {
 }
 
 // minutely is a CronJob that runs as often as there is.
-func minutely() object {
+func everyMinute() object {
 	return object{"schedule": "* * * * *", "activeDeadlineSeconds": 55, "startingDeadlineSeconds": 30}
 }
 
@@ -50,7 +50,7 @@ func minutely() object {
 func suspended() object { return object{"suspend": true} }
 
 // tryHelm runs helm in the release's namespace and returns all that it prints.
-func (w *world) tryHelm(t *testing.T, args ...string) (string, error) {
+func (w *installation) tryHelm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(w.tools, "helm"), append(args, "--namespace", home)...)
 	cmd.Env = append(os.Environ(), w.Env()...)
@@ -61,7 +61,7 @@ func (w *world) tryHelm(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-func (w *world) helm(t *testing.T, args ...string) string {
+func (w *installation) helm(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := w.tryHelm(t, args...)
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *world) helm(t *testing.T, args ...string) string {
 }
 
 // install installs a chart, or upgrades the release to it.
-func (w *world) install(t *testing.T, from string, values object) string {
+func (w *installation) install(t *testing.T, from string, values object) string {
 	t.Helper()
 	return w.helm(t, "upgrade", "--install", "--create-namespace", release, from, "--values", valuesFile(t, values))
 }
@@ -90,7 +90,7 @@ func valuesFile(t *testing.T, values object) string {
 }
 
 // refusesWrongValues: nothing is installed by halves.
-func refusesWrongValues(t *testing.T, w *world) {
+func rejectsWrongValues(t *testing.T, w *installation) {
 	for _, row := range []struct {
 		name   string
 		values object
@@ -113,10 +113,10 @@ func refusesWrongValues(t *testing.T, w *world) {
 // uninstallLeavesFindings: what the platform team paid for with attention is not
 // thrown away by a command that undoes an installation, and it says so. The next
 // installation goes on where the last one ended.
-func uninstallLeavesFindings(t *testing.T, w *world) {
+func uninstallKeepsFindings(t *testing.T, w *installation) {
 	before := w.findings(t)
 	said := w.helm(t, "uninstall", release, "--wait")
-	expectSaid(t, said, "kept", "findings.eventuallytrue.dev")
+	expectText(t, said, "kept", "findings.eventuallytrue.dev")
 	if diff := cmp.Diff(before, w.findings(t)); diff != "" {
 		t.Errorf("findings changed by the end of the installation (-before +after):\n%s", diff)
 	}

@@ -52,7 +52,7 @@ func openWorkspace(t *testing.T) *workspace {
 
 // expectTold checks that each finding was told to all its owners, in a message that
 // is there, and that Slack refused nothing.
-func (w *world) expectTold(t *testing.T) {
+func (w *installation) expectNotified(t *testing.T) {
 	t.Helper()
 	if refused := w.slack.Refusals(); len(refused) > 0 {
 		t.Errorf("Slack refused: %+v", refused)
@@ -79,7 +79,7 @@ func (w *workspace) has(channel, ts string) bool {
 
 // expectSent checks how many messages of a channel have a text: with the name of a
 // finding those that tell all of it, with its title those that tell of it.
-func (w *world) expectSent(t *testing.T, channel, text string, want int) {
+func (w *installation) expectSent(t *testing.T, channel, text string, want int) {
 	t.Helper()
 	got := 0
 	for _, m := range w.slack.Messages() {

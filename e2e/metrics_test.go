@@ -19,7 +19,7 @@ import (
 // pushgateway is where the real one listens, which pods can reach.
 const pushgateway = "http://" + node.Host + ":9091"
 
-func (w *world) startPushgateway(t *testing.T) {
+func (w *installation) startPushgateway(t *testing.T) {
 	t.Helper()
 	const program = "prometheus-pushgateway"
 	path, err := exec.LookPath(program)
@@ -62,7 +62,7 @@ func get(ctx context.Context, url string) (text string, code int, err error) {
 
 // expectPushed checks that the last sweep told the Pushgateway of the findings that
 // are stored, and that it was complete and nothing in it failed.
-func (w *world) expectPushed(t *testing.T) {
+func (w *installation) expectPushed(t *testing.T) {
 	t.Helper()
 	text, _, err := get(t.Context(), pushgateway+"/metrics")
 	if err != nil {

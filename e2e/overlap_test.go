@@ -15,7 +15,7 @@ import (
 // overlapLosesNothing: while an engineer's sweep is held up, at two moments of its
 // life, another fault comes, and the CronJob's pod sweeps. In the end every fault is
 // an open finding, whoever came first.
-func overlapLosesNothing(t *testing.T, w *world) {
+func overlapLosesNothing(t *testing.T, w *installation) {
 	want := w.estate
 	for _, row := range []struct {
 		name, host string
@@ -66,8 +66,8 @@ func overlapLosesNothing(t *testing.T, w *world) {
 			}
 			want = w.idsOf(t)
 			w.expectOpen(t, want)
-			w.expectTold(t)
-			w.expectToldOnce(t, row.host)
+			w.expectNotified(t)
+			w.expectNotifiedOnce(t, row.host)
 		})
 	}
 	if len(want) != len(w.estate)+4 {
@@ -80,7 +80,7 @@ func overlapLosesNothing(t *testing.T, w *world) {
 
 // expectToldOnce checks of the findings of hosts under a domain that each owner got
 // one message with all there is to know.
-func (w *world) expectToldOnce(t *testing.T, domain string) {
+func (w *installation) expectNotifiedOnce(t *testing.T, domain string) {
 	t.Helper()
 	seen := 0
 	for name, finding := range w.findings(t) {
@@ -98,7 +98,7 @@ func (w *world) expectToldOnce(t *testing.T, domain string) {
 }
 
 // runs reports whether a container of the pods with a label runs now.
-func (w *world) runs(t *testing.T, label string) bool {
+func (w *installation) runs(t *testing.T, label string) bool {
 	t.Helper()
 	for _, pod := range w.pods(t, label) {
 		for _, c := range pod.Status.ContainerStatuses {

@@ -24,7 +24,7 @@ import (
 // podMayDoNothingElse looks at the process of a pod from outside, as the kernel has
 // it, and tries from its network, as its user and with its token, what it must not be
 // able to do.
-func podMayDoNothingElse(t *testing.T, w *world) {
+func podHasNoOtherRights(t *testing.T, w *installation) {
 	pid, err := w.PID(t.Context(), home, w.leader(t))
 	if err != nil {
 		t.Fatal(err)
@@ -34,13 +34,13 @@ func podMayDoNothingElse(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	const none = "0000000000000000"
-	expectSaid(t, string(status), "Uid:\t65532\t65532\t65532\t65532", "Gid:\t65532\t65532\t65532\t65532",
+	expectText(t, string(status), "Uid:\t65532\t65532\t65532\t65532", "Gid:\t65532\t65532\t65532\t65532",
 		"CapInh:\t"+none, "CapPrm:\t"+none, "CapEff:\t"+none, "CapBnd:\t"+none, "CapAmb:\t"+none, "NoNewPrivs:\t1", "Seccomp:\t2")
 	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	expectSaid(t, string(mounts), " / / ro,")
+	expectText(t, string(mounts), " / / ro,")
 
 	answers := map[string]int{
 		// What it must be able to do, or the rest would prove nothing.
@@ -87,7 +87,7 @@ func forbidden() []string {
 }
 
 // probe runs this test binary as the user of a process and in its network.
-func (w *world) probe(t *testing.T, pid int, requests map[string]int) tried {
+func (w *installation) probe(t *testing.T, pid int, requests map[string]int) probeResult {
 	t.Helper()
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
@@ -104,11 +104,11 @@ func (w *world) probe(t *testing.T, pid int, requests map[string]int) tried {
 	}
 	slices.Sort(args[len(args)-len(requests):])
 	cmd := exec.CommandContext(t.Context(), "nsenter", args...)
-	cmd.Env = []string{fmt.Sprintf("%s=%d", probed, pid)}
+	cmd.Env = []string{fmt.Sprintf("%s=%d", probedPID, pid)}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	var found tried
+	var found probeResult
 	if err == nil {
 		err = json.Unmarshal(out, &found)
 	}
@@ -120,10 +120,10 @@ func (w *world) probe(t *testing.T, pid int, requests map[string]int) tried {
 
 // probed is the variable that makes of the test binary a probe: it runs as the user
 // of the process with this id and in its network, and tells what that could do.
-const probed = "AUDIT_E2E_PROBED"
+const probedPID = "AUDIT_E2E_PROBED"
 
 // tried is what a probe found out.
-type tried struct {
+type probeResult struct {
 	Writable []string       // files and folders, sorted
 	Answers  map[string]int // of the API server, to "METHOD PATH"
 }
@@ -131,8 +131,8 @@ type tried struct {
 // secrets is where a pod has the token of its ServiceAccount.
 const secrets = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-func beProbe(out io.Writer) int {
-	root := filepath.Join("/proc", os.Getenv(probed), "root")
+func runProbe(out io.Writer) int {
+	root := filepath.Join("/proc", os.Getenv(probedPID), "root")
 	found, err := probe(root, os.Args[1:])
 	if err == nil {
 		err = json.NewEncoder(out).Encode(found)
@@ -144,8 +144,8 @@ func beProbe(out io.Writer) int {
 	return 0
 }
 
-func probe(root string, requests []string) (tried, error) {
-	found := tried{Answers: map[string]int{}}
+func probe(root string, requests []string) (probeResult, error) {
+	found := probeResult{Answers: map[string]int{}}
 	var err error
 	if found.Writable, err = writable(root); err != nil {
 		return found, err

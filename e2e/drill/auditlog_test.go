@@ -40,19 +40,19 @@ type event struct {
 func (e *event) is(resource string) bool { return e.ObjectRef.Resource == resource }
 
 // trail is the API server's audit log from a moment on.
-type trail struct {
+type auditLog struct {
 	c    site
 	from int
 }
 
 // follow returns what the audit log will hold from now on.
-func follow(t *testing.T, c site) *trail {
+func followAuditLog(t *testing.T, c site) *auditLog {
 	t.Helper()
-	return &trail{c, len(settled(t, c))}
+	return &auditLog{c, len(settled(t, c))}
 }
 
 // attempts are the writes of a user, in the order of their answers.
-func (l *trail) attempts(t *testing.T, user string) []event {
+func (l *auditLog) attempts(t *testing.T, user string) []event {
 	t.Helper()
 	var out []event
 	for line := range bytes.Lines(settled(t, l.c)[l.from:]) {
@@ -71,7 +71,7 @@ func (l *trail) attempts(t *testing.T, user string) []event {
 // written a moment after its answer.
 func settled(t *testing.T, c site) []byte {
 	t.Helper()
-	maps := typed(t, c, kubetest.Admin).CoreV1().ConfigMaps(metav1.NamespaceDefault)
+	maps := clientset(t, c, kubetest.Admin).CoreV1().ConfigMaps(metav1.NamespaceDefault)
 	mark, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "mark-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func settled(t *testing.T, c site) []byte {
 	}
 	var log []byte
 	await(t, "the audit log", func() bool {
-		log, err = os.ReadFile(filepath.Join(c.Dir, trailFile))
+		log, err = os.ReadFile(filepath.Join(c.Dir, auditLogFile))
 		return err == nil && bytes.HasSuffix(log, []byte("\n")) && strings.Contains(string(log), mark.Name)
 	})
 	return log
@@ -107,21 +107,21 @@ type view struct {
 }
 
 // sight is all that a watch saw of the findings, in order.
-type sight struct {
+type observations struct {
 	mu    sync.Mutex
 	views []view
 	ends  []int // how many views there were at the end of each round
 }
 
 // watch begins to watch the findings.
-func watch(t *testing.T, c site) *sight {
+func watchFindings(t *testing.T, c site) *observations {
 	t.Helper()
 	_, version := stored(t, c)
 	w, err := findingsOf(t, c).Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sight{}
+	s := &observations{}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -136,7 +136,7 @@ func watch(t *testing.T, c site) *sight {
 	return s
 }
 
-func (s *sight) add(kind apiwatch.EventType, u *unstructured.Unstructured) {
+func (s *observations) add(kind apiwatch.EventType, u *unstructured.Unstructured) {
 	v := view{kind: kind, name: u.GetName(), version: u.GetResourceVersion()}
 	v.state, _, _ = unstructured.NestedString(u.Object, "status", "state")
 	if status, ok, _ := unstructured.NestedMap(u.Object, "status"); ok {
@@ -161,7 +161,7 @@ func (s *sight) add(kind apiwatch.EventType, u *unstructured.Unstructured) {
 
 // endRound waits until the watch has seen what is stored, which nobody may write any
 // more, and ends a round.
-func (s *sight) endRound(t *testing.T, c site) {
+func (s *observations) endRound(t *testing.T, c site) {
 	t.Helper()
 	now, _ := stored(t, c)
 	await(t, "the watch", func() bool {
@@ -171,14 +171,14 @@ func (s *sight) endRound(t *testing.T, c site) {
 			return !slices.ContainsFunc(s.views, func(v view) bool { return v.name == f.Name && v.version == f.ResourceVersion })
 		})
 	})
-	nothingDue(t, now)
+	expectNothingPending(t, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ends = append(s.ends, len(s.views))
 }
 
 // count adds what was seen.
-func (s *sight) count(n *counts) {
+func (s *observations) count(n *counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n.persisted = len(s.views)
@@ -189,15 +189,15 @@ func (s *sight) count(n *counts) {
 		}
 	}
 	for _, times := range created {
-		n.opened += times - 1
+		n.openedTwice += times - 1
 	}
-	n.flapped = s.returns(func(v view) string { return v.state })
-	n.wavered = s.returns(func(v view) string { return v.content })
+	n.stateFlapped = s.flapping(func(v view) string { return v.state })
+	n.contentFlapped = s.flapping(func(v view) string { return v.content })
 }
 
 // returns counts the findings that were again, within one round, what they had been
 // before and were not in between.
-func (s *sight) returns(of func(view) string) int {
+func (s *observations) flapping(of func(view) string) int {
 	flapped := map[string]bool{}
 	last := map[string]string{}
 	from := 0

@@ -11,9 +11,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,12 +30,12 @@ const (
 )
 
 // trailFile is the audit log, in the folder of the cluster.
-const trailFile = "audit.log"
+const auditLogFile = "audit.log"
 
 var control = &kubetest.Shared{Options: kubetest.Options{
 	Users: []string{swift, slow},
 	// The server runs in another folder than the test.
-	APIServerFlags: []string{"--audit-policy-file", absolute(filepath.Join("testdata", "policy.yaml")), "--audit-log-path", trailFile},
+	APIServerFlags: []string{"--audit-policy-file", absolute(filepath.Join("testdata", "policy.yaml")), "--audit-log-path", auditLogFile},
 }}
 
 func TestMain(m *testing.M) { os.Exit(control.Main(m)) }
@@ -77,8 +75,8 @@ func published(t *testing.T, users ...string) site {
 	}
 	for _, user := range users {
 		await(t, "the rights of "+user, func() bool {
-			return may(t, c, user, "networking.k8s.io", "ingresses", "", "list") &&
-				may(t, c, user, "eventuallytrue.dev", "findings", home, "create")
+			return allowed(t, c, user, "networking.k8s.io", "ingresses", "", "list") &&
+				allowed(t, c, user, "eventuallytrue.dev", "findings", home, "create")
 		})
 	}
 	// For so long the API server lets every creation of a new kind wait, and a
@@ -89,7 +87,7 @@ func published(t *testing.T, users ...string) site {
 
 // beside returns some more installations on the cluster, with the same rights for a
 // user.
-func (c site) beside(t *testing.T, user string, n int) []site {
+func (c site) addSites(t *testing.T, user string, n int) []site {
 	t.Helper()
 	chart, err := os.ReadFile(filepath.Join("..", "..", "charts", "publish.yaml"))
 	if err != nil {
@@ -109,7 +107,7 @@ func (c site) beside(t *testing.T, user string, n int) []site {
 	}
 	kubectl(t, c, "apply", "-f", file)
 	for _, s := range sites {
-		await(t, "the rights of "+user, func() bool { return may(t, c, user, "eventuallytrue.dev", "findings", s.namespace, "create") })
+		await(t, "the rights of "+user, func() bool { return allowed(t, c, user, "eventuallytrue.dev", "findings", s.namespace, "create") })
 	}
 	return sites
 }
@@ -121,12 +119,12 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: audit-publish}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 `
 
-func may(t *testing.T, c site, user, group, resource, namespace, verb string) bool {
+func allowed(t *testing.T, c site, user, group, resource, namespace, verb string) bool {
 	t.Helper()
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: group, Resource: resource, Namespace: namespace, Verb: verb},
 	}}
-	review, err := typed(t, c, user).AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+	review, err := clientset(t, c, user).AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +140,7 @@ func kubectl(t *testing.T, c site, args ...string) string {
 	return out
 }
 
-func typed(t *testing.T, c site, user string) kubernetes.Interface {
+func clientset(t *testing.T, c site, user string) kubernetes.Interface {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(c.Config(user))
 	if err != nil {
@@ -151,21 +149,11 @@ func typed(t *testing.T, c site, user string) kubernetes.Interface {
 	return client
 }
 
-// freeLease takes the lease from whoever has it, as if its time had run out, and
-// returns who that was.
+// freeLease clears the Lease, as if it had expired, and returns its former holder.
 func freeLease(t *testing.T, c site) string {
 	t.Helper()
-	leases := typed(t, c, kubetest.Admin).CoordinationV1().Leases(c.namespace)
-	lease, err := leases.Get(t.Context(), home, metav1.GetOptions{})
+	holder, err := c.FreeLease(t.Context(), c.namespace, home)
 	if err != nil {
-		t.Fatal(err)
-	}
-	holder := ""
-	if lease.Spec.HolderIdentity != nil {
-		holder = *lease.Spec.HolderIdentity
-	}
-	lease.Spec = coordinationv1.LeaseSpec{}
-	if _, err := leases.Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return holder
@@ -185,9 +173,9 @@ func hosts(from, to int) []string {
 
 // lay makes the teams' claims as given, and one by each of a host that nobody else
 // wants. A team that is not named keeps its own.
-func lay(t *testing.T, c site, all claims) {
+func applyClaims(t *testing.T, c site, all claims) {
 	t.Helper()
-	client := typed(t, c, kubetest.Admin)
+	client := clientset(t, c, kubetest.Admin)
 	for team, names := range all {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team, Labels: map[string]string{"team": team}}}
 		_, err := client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
@@ -195,7 +183,7 @@ func lay(t *testing.T, c site, all claims) {
 			t.Fatal(err)
 		}
 		ingresses := client.NetworkingV1().Ingresses(team)
-		web := ingress(append([]string{team + ".example.com"}, names...))
+		web := kubetest.Ingress("web", "public", append([]string{team + ".example.com"}, names...)...)
 		if _, err = ingresses.Update(t.Context(), web, metav1.UpdateOptions{}); apierrors.IsNotFound(err) {
 			_, err = ingresses.Create(t.Context(), web, metav1.CreateOptions{})
 		}
@@ -203,23 +191,6 @@ func lay(t *testing.T, c site, all claims) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// ingress claims hosts, of which there must be one at least.
-func ingress(names []string) *networkingv1.Ingress {
-	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
-		Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80},
-	}}
-	prefix := networkingv1.PathTypePrefix
-	class := "public"
-	web := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	web.Spec.IngressClassName = &class
-	for _, name := range names {
-		web.Spec.Rules = append(web.Spec.Rules, networkingv1.IngressRule{Host: name, IngressRuleValue: networkingv1.IngressRuleValue{
-			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &prefix, Backend: backend}}},
-		}})
-	}
-	return web
 }
 
 func findingsOf(t *testing.T, c site) dynamic.ResourceInterface {
@@ -290,7 +261,7 @@ func restore(t *testing.T, c site, findings []v1alpha1.Finding) {
 // timeless returns findings without what two runs need not have in common: when
 // things happened, and which message told of them. Of a time it keeps whether there
 // is one, and so of a message.
-func timeless(findings []v1alpha1.Finding) []v1alpha1.Finding {
+func withoutTimes(findings []v1alpha1.Finding) []v1alpha1.Finding {
 	happened := metav1.Unix(0, 0)
 	out := slices.Clone(findings)
 	for i := range out {
@@ -327,7 +298,7 @@ func versions(findings []v1alpha1.Finding) map[string]string {
 
 // nothingDue fails the test where an owner is still to be told of a finding, or
 // somebody has taken it to tell.
-func nothingDue(t *testing.T, findings []v1alpha1.Finding) {
+func expectNothingPending(t *testing.T, findings []v1alpha1.Finding) {
 	t.Helper()
 	for _, f := range findings {
 		for _, m := range f.Status.Notifications {

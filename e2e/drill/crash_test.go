@@ -19,15 +19,15 @@ import (
 // becomes of them: one host is let go of, one is claimed by a third team, and one
 // more is contested.
 var (
-	first = claims{"left": hosts(0, 4), "right": hosts(0, 3), "third": nil}
-	then  = claims{"left": hosts(0, 4), "right": hosts(1, 4), "third": hosts(1, 2)}
+	first   = claims{"left": hosts(0, 4), "right": hosts(0, 3), "third": nil}
+	changed = claims{"left": hosts(0, 4), "right": hosts(1, 4), "third": hosts(1, 2)}
 )
 
 // crashes are installations side by side, so that many publishers may be killed in
 // little time: most of it goes by between two messages to one channel.
 type crashes struct {
 	victims []*victim
-	want    world // what an undisturbed run leaves
+	want    outcome // what an undisturbed run leaves
 
 	mu   sync.Mutex
 	left map[string]int // what runs left behind that were killed, by how many
@@ -41,10 +41,10 @@ func TestKilledAtEveryStep(t *testing.T) {
 	c := published(t, kubetest.Guest)
 	w := &crashes{left: map[string]int{}}
 	const beside = 6
-	for _, at := range c.beside(t, kubetest.Guest, beside) {
+	for _, at := range c.addSites(t, kubetest.Guest, beside) {
 		w.victims = append(w.victims, &victim{c: at, binary: build(t, c), slack: newWorkspace(t)})
 	}
-	lay(t, c, first)
+	applyClaims(t, c, first)
 	// The Lease; three findings, each created and given a status; six marks, each
 	// taken, opened and detailed; and four messages, each before and after Slack has it.
 	w.everyStep(t, "while it creates", 2+3*2+6*3+4*2)
@@ -53,14 +53,14 @@ func TestKilledAtEveryStep(t *testing.T) {
 		v.publish(t)
 		v.before, _ = stored(t, v.c)
 	})
-	lay(t, c, then)
+	applyClaims(t, c, changed)
 	// Seven marks, of which three tell of what is new; ten messages.
 	w.everyStep(t, "while it updates", 2+3*2+7*2+3+10*2)
 
 	t.Logf("left behind, by how many: %v", w.left)
 	for _, what := range []string{
 		string(beforeWrite), string(beforeSlack), string(beforeAnswer),
-		bareLeft, tornLeft, dueLeft, takenLeft, detailsLeft, storedLeft, answeredLeft, repeated,
+		noStatusLeft, newerLabelsLeft, pendingLeft, claimedLeft, detailsLeft, storedLeft, answeredLeft, duplicateSent,
 	} {
 		if w.left[what] == 0 {
 			t.Errorf("no run was ended so: %s", what)
@@ -87,7 +87,7 @@ func (w *crashes) everyStep(t *testing.T, name string, least int) {
 	one := w.victims[0]
 	one.restore(t)
 	one.publish(t)
-	w.want = one.world(t)
+	w.want = one.outcome(t)
 	var next, ended atomic.Int64
 	w.each(t, name, func(t *testing.T, v *victim) {
 		for ended.Load() == 0 && !t.Failed() {
@@ -113,56 +113,56 @@ func (w *crashes) killed(t *testing.T, v *victim, n int) bool {
 	if step == "" {
 		return false
 	}
-	left := v.world(t)
+	left := v.outcome(t)
 	holder := freeLease(t, v.c)
 	if (holder != "") != (n > 0) {
 		t.Errorf("%q has the lease after %d steps", holder, n)
 	}
 	v.publish(t)
 	v.check(t, w.want, left)
-	w.count(t, left, step, v.world(t))
+	w.count(t, left, step, v.outcome(t))
 	return true
 }
 
 // What a publisher leaves behind that was killed.
 const (
-	bareLeft     = "a finding without a status"
-	tornLeft     = "a finding whose labels are newer than its status"
-	dueLeft      = "something to be told that nobody has taken"
-	takenLeft    = "something to be told that the dead has taken"
-	detailsLeft  = "details to be told beneath a message that is marked"
-	storedLeft   = "a message whose answer did not come and that is not marked"
-	answeredLeft = "a message that was answered and is not marked"
+	noStatusLeft    = "a finding without a status"
+	newerLabelsLeft = "a finding whose labels are newer than its status"
+	pendingLeft     = "something to be told that nobody has taken"
+	claimedLeft     = "something to be told that the dead has taken"
+	detailsLeft     = "details to be told beneath a message that is marked"
+	storedLeft      = "a message whose answer did not come and that is not marked"
+	answeredLeft    = "a message that was answered and is not marked"
 	// Not left behind, but done by the fresh run.
-	repeated = "a message that is repeated"
+	duplicateSent = "a message that is repeated"
 )
 
 // count notes what a run left behind that was killed at a step, and what the next one
 // repeated of it.
-func (w *crashes) count(t *testing.T, left world, at step, now world) {
+func (w *crashes) count(t *testing.T, left outcome, at step, now outcome) {
 	seen := map[string]bool{string(at): true}
 	for _, f := range left.findings {
 		switch {
 		case f.Status == nil:
-			seen[bareLeft] = true
+			seen[noStatusLeft] = true
 			continue
-		case torn(f):
-			seen[tornLeft] = true
+		case labelsDiffer(f):
+			seen[newerLabelsLeft] = true
 		}
 		for _, m := range f.Status.Notifications {
-			seen[dueLeft] = seen[dueLeft] || m.Pending != "" && m.ClaimedBy == ""
-			seen[takenLeft] = seen[takenLeft] || m.Pending != "" && m.ClaimedBy != ""
+			seen[pendingLeft] = seen[pendingLeft] || m.Pending != "" && m.ClaimedBy == ""
+			seen[claimedLeft] = seen[claimedLeft] || m.Pending != "" && m.ClaimedBy != ""
 			seen[detailsLeft] = seen[detailsLeft] || m.Pending == "details"
 		}
 	}
-	for n := range heardIn(t, left.messages) {
-		if unmarked(left.findings, n) {
+	for n := range countNotices(t, left.messages) {
+		if stillPending(left.findings, n) {
 			seen[storedLeft] = seen[storedLeft] || at == beforeAnswer
 			seen[answeredLeft] = seen[answeredLeft] || at == beforeWrite
 		}
 	}
-	for _, times := range heardIn(t, now.messages) {
-		seen[repeated] = seen[repeated] || times > 1
+	for _, times := range countNotices(t, now.messages) {
+		seen[duplicateSent] = seen[duplicateSent] || times > 1
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -175,7 +175,7 @@ func (w *crashes) count(t *testing.T, left world, at step, now world) {
 
 // torn reports whether the labels of a finding, which are written first, tell of
 // another state or of other owners than its status.
-func torn(f v1alpha1.Finding) bool {
+func labelsDiffer(f v1alpha1.Finding) bool {
 	owners := 0
 	for key := range f.Labels {
 		if strings.HasPrefix(key, "owner.") {
@@ -205,9 +205,9 @@ func TestKilledBetweenLabelAndStatus(t *testing.T) {
 	c := published(t, kubetest.Guest)
 	v := &victim{c: c, binary: build(t, c)}
 	contested, free := claims{"left": hosts(0, 1), "right": hosts(0, 1)}, claims{"right": nil}
-	lay(t, c, contested)
+	applyClaims(t, c, contested)
 	publish(t, c, v.binary)
-	lay(t, c, free)
+	applyClaims(t, c, free)
 	const takenAndLabelled = 2
 	step := v.kill(t, takenAndLabelled)
 	left, _ := stored(t, c)
@@ -215,7 +215,7 @@ func TestKilledBetweenLabelAndStatus(t *testing.T) {
 		t.Fatalf("killed %s; findings (-want +left behind):\n%s", step, diff)
 	}
 	freeLease(t, c)
-	lay(t, c, contested)
+	applyClaims(t, c, contested)
 	publish(t, c, v.binary)
 	left, _ = stored(t, c)
 	if diff := cmp.Diff([]string{hosts(0, 1)[0] + " is Open, labelled Open"}, summary(left)); diff != "" {
@@ -231,7 +231,7 @@ func TestDeadHolderIsWaitedOut(t *testing.T) {
 	v.args = []string{
 		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=1s",
 	}
-	lay(t, c, first)
+	applyClaims(t, c, first)
 	step := v.kill(t, 5)
 	left, _ := stored(t, c)
 	if step != beforeWrite || len(left) == 0 {

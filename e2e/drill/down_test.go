@@ -16,8 +16,8 @@ import (
 func TestSlackIsDown(t *testing.T) {
 	c := published(t, swift)
 	told := newDeliveries(t)
-	lay(t, c, claims{"left": hosts(0, 5), "right": nil, "third": nil})
-	r := newReplica(t, c.Config(swift), swift, told, newTurns(t, c.Config(swift), swift))
+	applyClaims(t, c, claims{"left": hosts(0, 5), "right": nil, "third": nil})
+	r := newReplica(t, c.Config(swift), swift, told, newLeaseLock(t, c.Config(swift), swift))
 	for _, sweep := range []struct {
 		name   string
 		claims claims
@@ -33,7 +33,7 @@ func TestSlackIsDown(t *testing.T) {
 			map[string]int{"opened": 2*3 + 1, "resolved": 2 * 2},
 		},
 	} {
-		lay(t, c, sweep.claims)
+		applyClaims(t, c, sweep.claims)
 		told.slack.Faults(func(fakeslack.Request) fakeslack.Fault { return sweep.fault })
 		asked := len(told.slack.Requests())
 		deliveries := r.try(t)
@@ -46,7 +46,7 @@ func TestSlackIsDown(t *testing.T) {
 			}
 		}
 		now, _ := stored(t, c)
-		if diff := cmp.Diff(sweep.due, due(t, now)); diff != "" {
+		if diff := cmp.Diff(sweep.due, countPending(t, now)); diff != "" {
 			t.Errorf("%s: stored to be told (-want +got):\n%s", sweep.name, diff)
 		}
 	}
@@ -56,19 +56,19 @@ func TestSlackIsDown(t *testing.T) {
 
 	told.slack.Faults(nil)
 	r.sweep(t)
-	want := map[news]int{{channelOf("third"), isNew, hosts(1, 2)[0]}: 1, {channelOf("third"), isDetails, hosts(1, 2)[0]}: 1}
+	want := map[notice]int{{channelOf("third"), isNew, hosts(1, 2)[0]}: 1, {channelOf("third"), isDetails, hosts(1, 2)[0]}: 1}
 	for _, team := range []string{"left", "right"} {
 		for _, host := range hosts(1, 4) {
-			want[news{channelOf(team), isNew, host}], want[news{channelOf(team), isDetails, host}] = 1, 1
+			want[notice{channelOf(team), isNew, host}], want[notice{channelOf(team), isDetails, host}] = 1, 1
 		}
-		want[news{channelOf(team), isResolved, hosts(0, 1)[0]}], want[news{channelOf(team), isResolved, hosts(4, 5)[0]}] = 1, 1
+		want[notice{channelOf(team), isResolved, hosts(0, 1)[0]}], want[notice{channelOf(team), isResolved, hosts(4, 5)[0]}] = 1, 1
 	}
-	if diff := cmp.Diff(want, heardIn(t, told.messages()), cmp.AllowUnexported(news{})); diff != "" {
+	if diff := cmp.Diff(want, countNotices(t, told.messages()), cmp.AllowUnexported(notice{})); diff != "" {
 		t.Errorf("what arrived when Slack was up again (-want +got):\n%s", diff)
 	}
 	told.check(t)
 	now, _ := stored(t, c)
-	nothingDue(t, now)
+	expectNothingPending(t, now)
 
 	asked := len(told.slack.Requests())
 	r.sweep(t)
@@ -82,7 +82,7 @@ func TestSlackIsDown(t *testing.T) {
 }
 
 // due counts what is to be told, and fails the test where somebody still has it.
-func due(t *testing.T, findings []v1alpha1.Finding) map[string]int {
+func countPending(t *testing.T, findings []v1alpha1.Finding) map[string]int {
 	t.Helper()
 	n := map[string]int{}
 	for _, f := range findings {

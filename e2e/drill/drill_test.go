@@ -42,7 +42,7 @@ func rounds() []round {
 }
 
 // setUp is who publishes, and whether they take turns.
-type setUp struct {
+type setup struct {
 	name   string
 	pair   bool
 	leased bool
@@ -54,10 +54,10 @@ func TestDrill(t *testing.T) {
 	c := published(t, swift, slow)
 	// Times are kept in seconds. Claims that are as old as their object would have
 	// another cause than later ones, and the set-up that comes first another world.
-	lay(t, c, claims{"left": nil, "right": nil, "third": nil})
+	applyClaims(t, c, claims{"left": nil, "right": nil, "third": nil})
 	time.Sleep(1100 * time.Millisecond)
 	results := map[string]counts{}
-	setUps := []setUp{{"one publisher", false, true}, {"two with the lease", true, true}, {"two without a lease", true, false}}
+	setUps := []setup{{"one publisher", false, true}, {"two with the lease", true, true}, {"two without a lease", true, false}}
 	for _, s := range setUps {
 		results[s.name] = s.run(t, c)
 	}
@@ -68,7 +68,7 @@ func TestDrill(t *testing.T) {
 	if diff := cmp.Diff(one, two, cmp.AllowUnexported(counts{})); diff != "" {
 		t.Errorf("a pair with a lease is not as good as one (-one +pair):\n%s", diff)
 	}
-	if without.flapped+without.wavered+without.opened+without.toldTwice != 0 || without.told != one.told || without.believed != one.believed {
+	if without.stateFlapped+without.contentFlapped+without.openedTwice+without.duplicates != 0 || without.notifications != one.notifications || without.reported != one.reported {
 		t.Errorf("a pair without a lease: %+v", without)
 	}
 	if without.conflicts == 0 || without.existed == 0 {
@@ -77,7 +77,7 @@ func TestDrill(t *testing.T) {
 }
 
 // run plays the rounds from the start, and counts.
-func (s setUp) run(t *testing.T, c site) counts {
+func (s setup) run(t *testing.T, c site) counts {
 	t.Helper()
 	restore(t, c, nil)
 	freeLease(t, c)
@@ -86,16 +86,16 @@ func (s setUp) run(t *testing.T, c site) counts {
 	at := c.StartProxy(t, b.decide)
 	lock := func(user string) audit.Lock {
 		if !s.leased {
-			return free{}
+			return noLock{}
 		}
 		if user == slow {
-			return newTurns(t, at.Config(slow), slow)
+			return newLeaseLock(t, at.Config(slow), slow)
 		}
-		return newTurns(t, c.Config(swift), swift)
+		return newLeaseLock(t, c.Config(swift), swift)
 	}
 	one := newReplica(t, c.Config(swift), swift, told, lock(swift))
 	other := newReplica(t, at.Config(slow), slow, told, lock(slow))
-	log, seen := follow(t, c), watch(t, c)
+	log, seen := followAuditLog(t, c), watchFindings(t, c)
 	for _, r := range rounds() {
 		s.play(t, c, r, one, other, &b)
 		seen.endRound(t, c)
@@ -104,17 +104,17 @@ func (s setUp) run(t *testing.T, c site) counts {
 }
 
 // play is one round.
-func (s setUp) play(t *testing.T, c site, r round, one, other *replica, b *brake) {
+func (s setup) play(t *testing.T, c site, r round, one, other *replica, b *brake) {
 	t.Helper()
 	if !s.pair {
-		lay(t, c, r.claims)
+		applyClaims(t, c, r.claims)
 		one.sweep(t)
 		return
 	}
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	if !r.underWay {
-		lay(t, c, r.claims)
+		applyClaims(t, c, r.claims)
 		wait.Go(func() { other.sweep(t) })
 		one.sweep(t)
 		return
@@ -129,13 +129,13 @@ func (s setUp) play(t *testing.T, c site, r round, one, other *replica, b *brake
 			return false
 		}
 	})
-	lay(t, c, r.claims)
+	applyClaims(t, c, r.claims)
 	one.sweep(t)
 	release()
 }
 
 // table prints the counts for people.
-func table(setUps []setUp, results map[string]counts) string {
+func table(setUps []setup, results map[string]counts) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 1, ' ', 0)
 	line := func(first string, cell func(counts) int) {
@@ -154,13 +154,13 @@ func table(setUps []setUp, results map[string]counts) string {
 	line("persisted writes", func(n counts) int { return n.persisted })
 	line("409 Conflict", func(n counts) int { return n.conflicts })
 	line("409 AlreadyExists", func(n counts) int { return n.existed })
-	line("opened twice", func(n counts) int { return n.opened })
-	line("state flapped A→B→A", func(n counts) int { return n.flapped })
-	line("content flapped A→B→A", func(n counts) int { return n.wavered })
-	line("told to owners", func(n counts) int { return n.told })
-	line("of these, told twice", func(n counts) int { return n.toldTwice })
+	line("opened twice", func(n counts) int { return n.openedTwice })
+	line("state flapped A→B→A", func(n counts) int { return n.stateFlapped })
+	line("content flapped A→B→A", func(n counts) int { return n.contentFlapped })
+	line("told to owners", func(n counts) int { return n.notifications })
+	line("of these, told twice", func(n counts) int { return n.duplicates })
 	line("messages in Slack", func(n counts) int { return n.messages })
-	line("news by the results", func(n counts) int { return n.believed })
+	line("news by the results", func(n counts) int { return n.reported })
 	line("writes of the Lease", func(n counts) int { return n.leaseWrites })
 	w.Flush()
 	return text.String()
@@ -168,22 +168,22 @@ func table(setUps []setUp, results map[string]counts) string {
 
 // counts is what a set-up cost, and what came of it.
 type counts struct {
-	attempted int // writes of findings that reached the API server
-	persisted int // of them that changed something
-	conflicts int // 409 Conflict
-	existed   int // 409 AlreadyExists
-	opened    int // findings created more than once
-	flapped   int // findings whose state went from A to B and back in one round
-	wavered   int // the same of all that a finding says
-	told      int // what owners are told, each of them
-	toldTwice int
-	messages  int // that Slack holds
-	believed  int // what the results of the sweeps say is new
+	attempted      int // writes of findings that reached the API server
+	persisted      int // of them that changed something
+	conflicts      int // 409 Conflict
+	existed        int // 409 AlreadyExists
+	openedTwice    int // findings created more than once
+	stateFlapped   int // findings whose state went from A to B and back in one round
+	contentFlapped int // the same of all that a finding says
+	notifications  int // what owners are told, each of them
+	duplicates     int
+	messages       int // that Slack holds
+	reported       int // what the results of the sweeps say is new
 
 	leaseWrites int
 }
 
-func count(t *testing.T, log *trail, seen *sight, told *deliveries) counts {
+func count(t *testing.T, log *auditLog, seen *observations, told *deliveries) counts {
 	t.Helper()
 	var n counts
 	for _, user := range []string{swift, slow} {
@@ -204,8 +204,8 @@ func count(t *testing.T, log *trail, seen *sight, told *deliveries) counts {
 			}
 		}
 	}
-	n.told, n.toldTwice = told.count()
-	n.messages, n.believed = len(told.messages()), told.believed
+	n.notifications, n.duplicates = told.count()
+	n.messages, n.reported = len(told.messages()), told.reported
 	told.check(t)
 	seen.count(&n)
 	return n

@@ -13,9 +13,9 @@ import (
 func TestQuietWhenNothingChanged(t *testing.T) {
 	c := published(t, kubetest.Guest)
 	binary := build(t, c)
-	lay(t, c, claims{"left-1": hosts(0, 500), "right-1": hosts(0, 500), "left-2": hosts(500, 1000), "right-2": hosts(500, 1000)})
+	applyClaims(t, c, claims{"left-1": hosts(0, 500), "right-1": hosts(0, 500), "left-2": hosts(500, 1000), "right-2": hosts(500, 1000)})
 
-	first := follow(t, c)
+	first := followAuditLog(t, c)
 	publish(t, c, binary)
 	before, _ := stored(t, c)
 	if len(before) != 1000 {
@@ -27,7 +27,7 @@ func TestQuietWhenNothingChanged(t *testing.T) {
 		t.Errorf("the first sweep attempts %v", count)
 	}
 
-	second := follow(t, c)
+	second := followAuditLog(t, c)
 	publish(t, c, binary)
 	count = tally(second.attempts(t, kubetest.Guest))
 	t.Logf("second sweep: %v", count)

@@ -14,25 +14,25 @@ import (
 // is left with an error.
 func TestTwoPublishersStartedTogether(t *testing.T) {
 	c := published(t, swift, slow)
-	lay(t, c, claims{"left": hosts(0, 4), "right": hosts(0, 4)})
+	applyClaims(t, c, claims{"left": hosts(0, 4), "right": hosts(0, 4)})
 	told := newDeliveries(t)
-	pair := []*replica{newReplica(t, c.Config(swift), swift, told, free{}), newReplica(t, c.Config(slow), slow, told, free{})}
+	pair := []*replica{newReplica(t, c.Config(swift), swift, told, noLock{}), newReplica(t, c.Config(slow), slow, told, noLock{})}
 	pair[0].sweep(t)
 	want, _ := stored(t, c)
 
-	log := follow(t, c)
+	log := followAuditLog(t, c)
 	const times, each, owners = 100, 4, 2
 	shared := 0
 	for i := range times {
 		restore(t, c, nil)
-		told.forget()
+		told.reset()
 		var wait sync.WaitGroup
 		for _, r := range pair {
 			wait.Go(func() { r.sweep(t) })
 		}
 		wait.Wait()
 		got, _ := stored(t, c)
-		if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
+		if diff := cmp.Diff(withoutTimes(want), withoutTimes(got)); diff != "" {
 			t.Fatalf("findings of run %d (-of one publisher +of two):\n%s", i, diff)
 		}
 		if n, twice := told.count(); n != each*owners || twice != 0 {

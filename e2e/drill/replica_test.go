@@ -15,7 +15,9 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/rules"
@@ -25,48 +27,48 @@ import (
 // replica is a publisher as the program wires one, but that it judges by the rule
 // on hosts alone, waits for nothing between messages, and counts what it told.
 type replica struct {
-	name      string
-	config    config.Config
-	source    *kube.Source
-	publisher *audit.Publisher
-	lock      audit.Lock
-	told      *deliveries
+	name       string
+	config     config.Config
+	source     *source.Source
+	publisher  *audit.Publisher
+	lock       audit.Lock
+	deliveries *deliveries
 }
 
 func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, lock audit.Lock) *replica {
 	t.Helper()
 	c := told.slack.config(t)
-	source, err := kube.NewSource(cfg, kube.Options{OwnerKeys: c.Owners.Keys})
+	source, err := source.New(cfg, source.Options{OwnerKeys: c.Owners.Keys})
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := kube.NewStore(cfg, home, kube.StoreOptions{})
+	findings, err := store.New(cfg, home, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, alone := lock.(free)
+	_, alone := lock.(noLock)
 	deliverer := notify.Deliverer{
-		Store: store, Senders: []notify.Sender{told.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
+		Store: findings, Senders: []notify.Sender{told.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
 	}
-	r := &replica{name: name, config: c, source: source, lock: lock, told: told}
+	r := &replica{name: name, config: c, source: source, lock: lock, deliveries: told}
 	r.publisher = &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding,
-		Notifier: func(res *audit.Result) audit.Notifier { return teller{deliverer, &r.config, res} },
+		Store: findings, Source: source, Fit: store.FitFinding,
+		Notifier: func(res *audit.Result) audit.Notifier { return notifier{deliverer, &r.config, res} },
 		Reconciler: audit.Reconciler{
-			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
+			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(c.Limits.NewFindings), MaxNotifications: store.MaxNotifications,
 		},
 	}
 	return r
 }
 
 // teller tells owners after one sweep, as the config says.
-type teller struct {
+type notifier struct {
 	notify.Deliverer
 	config *config.Config
 	res    *audit.Result
 }
 
-func (s teller) routes() notify.Routes {
+func (s notifier) routes() notify.Routes {
 	router := notify.Router{
 		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), HasSender: func(name string) bool { return name == notify.SlackName },
 	}
@@ -74,10 +76,10 @@ func (s teller) routes() notify.Routes {
 }
 
 // Senders implements audit.Teller.
-func (s teller) Senders(rule, owner string) []string { return s.routes().Senders(rule, owner) }
+func (s notifier) Senders(rule, owner string) []string { return s.routes().Senders(rule, owner) }
 
 // Deliver implements audit.Teller.
-func (s teller) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
+func (s notifier) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
 	s.Routes = s.routes()
 	return s.Deliverer.Deliver(ctx, stored)
 }
@@ -98,7 +100,7 @@ func (r *replica) try(t *testing.T) []audit.Delivery {
 	if published == nil {
 		published = &audit.Published{}
 	}
-	r.told.believe(published.Transitions)
+	r.deliveries.addReported(published.Transitions)
 	switch {
 	case err != nil:
 		t.Errorf("%s: %v", r.name, err)
@@ -111,38 +113,38 @@ func (r *replica) try(t *testing.T) []audit.Delivery {
 }
 
 // free is a lock that lets everybody in.
-type free struct{}
+type noLock struct{}
 
-func (free) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {
+func (noLock) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {
 	return ctx, func() {}, nil
 }
 
 // turns is the Lease as a lock.
-type turns struct {
+type leaseLock struct {
 	t     *testing.T
-	lease *kube.Lease
+	lease *lease.Lease
 }
 
 // newTurns returns a lease that is asked for more often than usual, so that the
 // drill is short.
-func newTurns(t *testing.T, cfg *rest.Config, host string) turns {
+func newLeaseLock(t *testing.T, cfg *rest.Config, host string) leaseLock {
 	t.Helper()
-	lease, err := kube.NewLease(cfg, home, home, kube.LeaseOptions{
+	lease, err := lease.New(cfg, home, home, lease.Options{
 		Host: host, Duration: 30 * time.Second, Renew: 25 * time.Second, Retry: 100 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return turns{t, lease}
+	return leaseLock{t, lease}
 }
 
 // Acquire implements audit.Lock.
-func (l turns) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
+func (l leaseLock) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
 	turn, err := l.lease.AcquireAfter(ctx, 45*time.Second, begin)
 	if err != nil {
 		return nil, nil, err
 	}
-	return turn.Held(), func() {
+	return turn.Context(), func() {
 		if err := turn.Close(); err != nil {
 			l.t.Error(err)
 		}

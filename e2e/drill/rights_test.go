@@ -18,7 +18,7 @@ func TestTellingNeedsNoFurtherRight(t *testing.T) {
 	v := &victim{c: c, binary: build(t, c), slack: newWorkspace(t)}
 	mute := &victim{c: c, binary: v.binary}
 	// Claims that are as old as their object would have another cause than later ones.
-	lay(t, c, claims{"left": nil, "right": nil, "third": nil})
+	applyClaims(t, c, claims{"left": nil, "right": nil, "third": nil})
 	time.Sleep(1100 * time.Millisecond)
 	var silent, telling []map[string]int
 	for _, run := range []struct {
@@ -26,12 +26,12 @@ func TestTellingNeedsNoFurtherRight(t *testing.T) {
 		all *[]map[string]int
 	}{{mute, &silent}, {v, &telling}} {
 		run.of.restore(t)
-		for _, all := range []claims{first, then} {
-			lay(t, c, all)
-			log := follow(t, c)
+		for _, all := range []claims{first, changed} {
+			applyClaims(t, c, all)
+			log := followAuditLog(t, c)
 			run.of.publish(t)
 			attempts := log.attempts(t, kubetest.Guest)
-			within(t, c, attempts)
+			expectOnlyOwnNamespace(t, c, attempts)
 			*run.all = append(*run.all, tally(attempts))
 		}
 	}
@@ -56,7 +56,7 @@ func TestTellingNeedsNoFurtherRight(t *testing.T) {
 
 // within fails the test where an attempt was made outside of the site, or refused for
 // lack of a right.
-func within(t *testing.T, c site, attempts []event) {
+func expectOnlyOwnNamespace(t *testing.T, c site, attempts []event) {
 	t.Helper()
 	for _, e := range attempts {
 		if e.ObjectRef.Namespace != c.namespace || e.ResponseStatus.Code == http.StatusForbidden {

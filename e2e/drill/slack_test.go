@@ -71,7 +71,7 @@ func (w *workspace) args(url string) []string {
 }
 
 // neverRefused fails the test where Slack was sent what it does not take.
-func (w *workspace) neverRefused(t *testing.T) {
+func (w *workspace) expectNoRefusals(t *testing.T) {
 	t.Helper()
 	for _, r := range w.Refusals() {
 		t.Errorf("Slack refused: %+v", r)
@@ -79,7 +79,7 @@ func (w *workspace) neverRefused(t *testing.T) {
 }
 
 // news is one thing that a channel is told of a host.
-type news struct{ channel, what, host string }
+type notice struct{ channel, what, host string }
 
 // What a channel is told. A finding that came back is new.
 const (
@@ -93,7 +93,7 @@ const (
 var hostPattern = regexp.MustCompile(`host-\d{4}\.example\.com`)
 
 // heard returns what a message told when it was posted, each thing once.
-func heard(t *testing.T, m fakeslack.Message) []news {
+func noticesIn(t *testing.T, m fakeslack.Message) []notice {
 	t.Helper()
 	raw := m.Blocks
 	if len(m.Earlier) > 0 {
@@ -103,11 +103,11 @@ func heard(t *testing.T, m fakeslack.Message) []news {
 	if err := json.Unmarshal(raw, &blocks); err != nil {
 		t.Fatalf("read the blocks of %s: %v", m.TS, err)
 	}
-	var out []news
+	var out []notice
 	for _, block := range blocks {
-		what := toldBy(m, string(blocks[0]), string(block))
+		what := noticeKind(m, string(blocks[0]), string(block))
 		for _, host := range hostPattern.FindAllString(string(block), -1) {
-			if n := (news{m.Channel, what, host}); !slices.Contains(out, n) {
+			if n := (notice{m.Channel, what, host}); !slices.Contains(out, n) {
 				out = append(out, n)
 			}
 		}
@@ -116,7 +116,7 @@ func heard(t *testing.T, m fakeslack.Message) []news {
 }
 
 // toldBy says what a block of a message tells of the hosts in it.
-func toldBy(m fakeslack.Message, first, block string) string {
+func noticeKind(m fakeslack.Message, first, block string) string {
 	switch {
 	case strings.Contains(first, "new finding"), strings.Contains(first, "reopened"):
 		return isNew
@@ -133,11 +133,11 @@ func toldBy(m fakeslack.Message, first, block string) string {
 }
 
 // heardIn counts what messages told.
-func heardIn(t *testing.T, messages []fakeslack.Message) map[news]int {
+func countNotices(t *testing.T, messages []fakeslack.Message) map[notice]int {
 	t.Helper()
-	n := map[news]int{}
+	n := map[notice]int{}
 	for _, m := range messages {
-		for _, each := range heard(t, m) {
+		for _, each := range noticesIn(t, m) {
 			n[each]++
 		}
 	}
@@ -149,15 +149,15 @@ type deliveries struct {
 	slack *workspace
 
 	mu       sync.Mutex
-	told     map[telling]int
+	sent     map[sentNotice]int
 	by       map[string]int // messages, by who sent them
 	from     int            // how many messages Slack had before
-	believed int            // news in the results of sweeps, whoever wrote it in the end
+	reported int            // news in the results of sweeps, whoever wrote it in the end
 }
 
 // telling is something that an owner must not be told twice.
-type telling struct {
-	news
+type sentNotice struct {
+	notice
 	id   string
 	life int    // how often the finding had come back
 	of   string // the owners, of what changed: in one life they may change often
@@ -166,27 +166,27 @@ type telling struct {
 func newDeliveries(t *testing.T) *deliveries {
 	t.Helper()
 	d := &deliveries{slack: newWorkspace(t)}
-	d.forget()
+	d.reset()
 	return d
 }
 
 // believe counts what the result of a sweep says is new.
-func (d *deliveries) believe(all []audit.Transition) {
+func (d *deliveries) addReported(all []audit.Transition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range all {
 		switch t.Why {
 		case audit.ReasonOpened, audit.ReasonReopened, audit.ReasonResolved:
-			d.believed++
+			d.reported++
 		}
 	}
 }
 
 // forget begins to count anew.
-func (d *deliveries) forget() {
+func (d *deliveries) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.told, d.by, d.believed = map[telling]int{}, map[string]int{}, 0
+	d.sent, d.by, d.reported = map[sentNotice]int{}, map[string]int{}, 0
 	d.from = len(d.slack.Messages())
 }
 
@@ -195,7 +195,7 @@ func (d *deliveries) forget() {
 func (d *deliveries) count() (all, twice int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for what, n := range d.told {
+	for what, n := range d.sent {
 		if what.what != isDetails {
 			all += n
 		}
@@ -214,15 +214,15 @@ func (d *deliveries) messages() []fakeslack.Message {
 // check holds what was counted against what Slack holds.
 func (d *deliveries) check(t *testing.T) {
 	t.Helper()
-	d.slack.neverRefused(t)
+	d.slack.expectNoRefusals(t)
 	messages := d.messages()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	counted := map[news]int{}
-	for what, n := range d.told {
-		counted[what.news] += n
+	counted := map[notice]int{}
+	for what, n := range d.sent {
+		counted[what.notice] += n
 	}
-	if diff := cmp.Diff(counted, heardIn(t, messages), cmp.AllowUnexported(news{})); diff != "" {
+	if diff := cmp.Diff(counted, countNotices(t, messages), cmp.AllowUnexported(notice{})); diff != "" {
 		t.Errorf("what owners were told (-counted +in Slack):\n%s", diff)
 	}
 }
@@ -232,42 +232,42 @@ func (d *deliveries) check(t *testing.T) {
 func (d *deliveries) sender(of string) notify.Sender {
 	token := func() (notify.Secret, error) { return notify.NewSecret([]byte(slackToken)) }
 	impatient := slack.Clock{Now: time.Now, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
-	return counting{slack.NewBot(token, d.slack.APIURL(), slack.Options{Clock: impatient}), of, d}
+	return countingSender{slack.NewBot(token, d.slack.APIURL(), slack.Options{Clock: impatient}), of, d}
 }
 
 // counting is a sender that counts what was told by it.
-type counting struct {
+type countingSender struct {
 	notify.Sender
-	by   string
-	told *deliveries
+	by         string
+	deliveries *deliveries
 }
 
 // counted is the body of a message, with what the message is about.
-type counted struct {
+type countedBody struct {
 	body  any
 	items []notify.Item
 }
 
-func (s counting) Plan(d notify.Digest) []notify.Message {
+func (s countingSender) Plan(d notify.Digest) []notify.Message {
 	plan := s.Sender.Plan(d)
 	for i := range plan {
-		plan[i].Body = counted{plan[i].Body, d.Items}
+		plan[i].Body = countedBody{plan[i].Body, d.Items}
 	}
 	return plan
 }
 
-func (s counting) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.MessageRef) (audit.MessageRef, error) {
-	c := m.Body.(counted)
+func (s countingSender) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.MessageRef) (audit.MessageRef, error) {
+	c := m.Body.(countedBody)
 	m.Body = c.body
 	at, err := s.Sender.Send(ctx, to, m, beneath)
 	if err == nil {
-		s.told.tell(s.by, to, m, c.items)
+		s.deliveries.record(s.by, to, m, c.items)
 	}
 	return at, err
 }
 
 // tell counts a message that Slack took.
-func (d *deliveries) tell(by string, to notify.Recipient, m notify.Message, items []notify.Item) {
+func (d *deliveries) record(by string, to notify.Recipient, m notify.Message, items []notify.Item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(m.Covers) > 0 {
@@ -278,14 +278,14 @@ func (d *deliveries) tell(by string, to notify.Recipient, m notify.Message, item
 			if it.Record.ID != c.ID {
 				continue
 			}
-			told := telling{news{to.Address, string(c.Event), it.Record.Subject.Name}, c.ID, it.Record.Reopened, ""}
+			told := sentNotice{notice{to.Address, string(c.Event), it.Record.Subject.Name}, c.ID, it.Record.Reopened, ""}
 			switch c.Event {
 			case audit.EventOpened, audit.EventReopened:
 				told.what = isNew
 			case audit.EventChanged:
 				told.of = strings.Join(it.Record.Owners, " ")
 			}
-			d.told[told]++
+			d.sent[told]++
 			break
 		}
 	}

@@ -24,17 +24,17 @@ func TestServerStops(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		run  func(t *testing.T, v *victim, stop func()) *process
-		left func(t *testing.T, left world)
+		left func(t *testing.T, left outcome)
 	}{
-		{"while findings are written", stopAfterWrites, func(t *testing.T, left world) {
+		{"while findings are written", stopAfterWrites, func(t *testing.T, left outcome) {
 			if len(left.findings) == 0 || len(left.messages) > 0 {
 				t.Errorf("it stopped before the first finding or after the last: %d messages", len(left.messages))
 			}
 		}},
-		{"while owners are told", stopAfterMessage, func(t *testing.T, left world) {
+		{"while owners are told", stopAfterMessage, func(t *testing.T, left outcome) {
 			n := 0
-			for told := range heardIn(t, left.messages) {
-				if unmarked(left.findings, told) {
+			for told := range countNotices(t, left.messages) {
+				if stillPending(left.findings, told) {
 					n++
 				}
 			}
@@ -46,15 +46,15 @@ func TestServerStops(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			c := published(t, kubetest.Guest)
 			v := &victim{c: c, binary: build(t, c), slack: newWorkspace(t)}
-			lay(t, c, first)
+			applyClaims(t, c, first)
 			v.publish(t)
-			want := v.world(t)
+			want := v.outcome(t)
 			v.restore(t)
 
 			began := time.Now()
 			run := row.run(t, v, stopping(t, c))
 			t.Logf("exit %d after %v:\n%s", run.code, time.Since(began).Round(time.Millisecond), &run.errors)
-			line := regexp.MustCompile(`(?m)^audit: publish: the lease is lost: it could not be renewed: .*refused$`)
+			line := regexp.MustCompile(`(?m)^audit: publish: the lease was lost: renewing it failed: .*refused$`)
 			if run.code != 3 || !line.MatchString(run.errors.String()) {
 				t.Errorf("exit %d; the standard error does not match %s:\n%s", run.code, line, &run.errors)
 			}
@@ -64,9 +64,9 @@ func TestServerStops(t *testing.T) {
 			if err := c.StartServer(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			left := v.world(t)
+			left := v.outcome(t)
 			t.Logf("left behind: %q, %d messages", summary(left.findings), len(left.messages))
-			if cmp.Equal(timeless(want.findings), timeless(left.findings)) {
+			if cmp.Equal(withoutTimes(want.findings), withoutTimes(left.findings)) {
 				t.Error("nothing was left to be done")
 			}
 			row.left(t, left)

@@ -27,7 +27,7 @@ type victim struct {
 }
 
 // world is what there is of findings, and what became of it in Slack meanwhile.
-type world struct {
+type outcome struct {
 	findings []v1alpha1.Finding
 	messages []fakeslack.Message
 }
@@ -51,9 +51,9 @@ func (v *victim) publish(t *testing.T, args ...string) {
 }
 
 // world returns what there is now.
-func (v *victim) world(t *testing.T) world {
+func (v *victim) outcome(t *testing.T) outcome {
 	t.Helper()
-	var w world
+	var w outcome
 	w.findings, _ = stored(t, v.c)
 	if v.slack != nil {
 		w.messages = v.slack.Messages()[v.from:]
@@ -93,21 +93,21 @@ func (v *victim) kill(t *testing.T, n int) step {
 // check holds what a fresh run made of what an ended one left against what comes of
 // an undisturbed one: the same findings, nobody told less, and nobody told again but
 // what one message told that was under way.
-func (v *victim) check(t *testing.T, want, left world) {
+func (v *victim) check(t *testing.T, want, left outcome) {
 	t.Helper()
-	got := v.world(t)
-	if diff := cmp.Diff(timeless(want.findings), timeless(got.findings)); diff != "" {
+	got := v.outcome(t)
+	if diff := cmp.Diff(withoutTimes(want.findings), withoutTimes(got.findings)); diff != "" {
 		t.Errorf("findings (-undisturbed +after the end of one run and a fresh one):\n%s", diff)
 	}
-	v.slack.neverRefused(t)
+	v.slack.expectNoRefusals(t)
 	v.checkThreads(t, got.messages)
-	wanted, told := heardIn(t, want.messages), heardIn(t, got.messages)
+	wanted, told := countNotices(t, want.messages), countNotices(t, got.messages)
 	for n := range wanted {
 		if told[n] == 0 {
 			t.Errorf("%v is lost", n)
 		}
 	}
-	again := map[string][]news{} // by channel
+	again := map[string][]notice{} // by channel
 	for n, times := range told {
 		switch {
 		case wanted[n] == 0:
@@ -116,13 +116,13 @@ func (v *victim) check(t *testing.T, want, left world) {
 			t.Errorf("%v is told %d times", n, times)
 		case times == 2:
 			again[n.channel] = append(again[n.channel], n)
-			if !unmarked(left.findings, n) {
+			if !stillPending(left.findings, n) {
 				t.Errorf("%v was told and marked so, and is told again", n)
 			}
 		}
 	}
 	for channel, all := range again {
-		if !slices.ContainsFunc(left.messages, func(m fakeslack.Message) bool { return containsAll(heard(t, m), all) }) {
+		if !slices.ContainsFunc(left.messages, func(m fakeslack.Message) bool { return containsAll(noticesIn(t, m), all) }) {
 			t.Errorf("channel %s is told again what was in several messages: %v", channel, all)
 		}
 	}
@@ -135,13 +135,13 @@ func (v *victim) check(t *testing.T, want, left world) {
 // told of the opening.
 func (v *victim) checkThreads(t *testing.T, messages []fakeslack.Message) {
 	t.Helper()
-	opened := map[string][]news{} // by message
+	opened := map[string][]notice{} // by message
 	for _, m := range v.slack.Messages() {
-		opened[m.TS] = heard(t, m)
+		opened[m.TS] = noticesIn(t, m)
 	}
 	for _, m := range messages {
-		for _, n := range heard(t, m) {
-			parent := news{n.channel, isNew, n.host}
+		for _, n := range noticesIn(t, m) {
+			parent := notice{n.channel, isNew, n.host}
 			if (n.what == isNew) != (m.Thread == "") || n.what != isNew && !slices.Contains(opened[m.Thread], parent) {
 				t.Errorf("%v stands beneath %q", n, m.Thread)
 			}
@@ -149,12 +149,12 @@ func (v *victim) checkThreads(t *testing.T, messages []fakeslack.Message) {
 	}
 }
 
-func containsAll(all, some []news) bool {
-	return !slices.ContainsFunc(some, func(n news) bool { return !slices.Contains(all, n) })
+func containsAll(all, some []notice) bool {
+	return !slices.ContainsFunc(some, func(n notice) bool { return !slices.Contains(all, n) })
 }
 
 // unmarked reports whether something is still to be told by what is stored.
-func unmarked(findings []v1alpha1.Finding, n news) bool {
+func stillPending(findings []v1alpha1.Finding, n notice) bool {
 	for _, f := range findings {
 		if f.Spec.Subject.Name != n.host || f.Status == nil {
 			continue

@@ -81,7 +81,7 @@ func TestLawsHoldInRunsThatBrokeThem(t *testing.T) {
 
 // mostClean is how many clean sweeps it may take at most until there is nothing to
 // do any more: some may have to see a violation before it is opened.
-const mostClean = 6
+const maxClean = 6
 
 // run plays a plan with given faults, and holds what comes of it against the laws.
 func (l *lab) run(t *testing.T, p *plan, faults func(kubetest.Step) kubetest.Fault, slackFaults func(fakeslack.Step) fakeslack.Fault, sum *totals) {
@@ -89,14 +89,14 @@ func (l *lab) run(t *testing.T, p *plan, faults func(kubetest.Step) kubetest.Fau
 	l.clear(t)
 	s := &stage{lab: l, plan: p, clock: newClock(), slack: fakeslack.NewScript(slackFaults)}
 	s.script = kubetest.NewScript(faults, mayStale(func() bool { return s.publishing.Load() }))
-	s.board = newBoard(t, s.slack)
+	s.board = newWorkspace(t, s.slack)
 	s.proxy = l.cluster.StartProxy(t, s.script.Decide)
 	h := &history{plan: p, board: s.board}
 	for n, a := range p.Acts {
 		s.act = n
-		l.turn(t, a.World)
+		l.setWorld(t, a.World)
 		s.clock.pass(a.Later)
-		h.add(t, s.sweep(t, a.Turn))
+		h.add(t, s.sweep(t, a.Change))
 		// The next one would wait for it to run out.
 		l.freeLease(t)
 	}
@@ -111,7 +111,7 @@ func (l *lab) run(t *testing.T, p *plan, faults func(kubetest.Step) kubetest.Fau
 		if last.quiet() {
 			break
 		}
-		if n == mostClean {
+		if n == maxClean {
 			t.Errorf("sweep %d: there is still something to do", s.act)
 			break
 		}

@@ -18,7 +18,8 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
@@ -30,8 +31,8 @@ const home = "audit"
 type lab struct {
 	cluster *kubetest.Cluster
 	client  kubernetes.Interface
-	store   *kube.Store // without faults
-	source  *kube.Source
+	store   *store.Store // without faults
+	source  *source.Source
 	now     world
 	truth   truth // of the world as it is; nil: nobody has looked
 }
@@ -47,7 +48,7 @@ func newLab(t *testing.T) *lab {
 	if l.client, err = kubernetes.NewForConfig(c.Config(kubetest.Admin)); err != nil {
 		t.Fatal(err)
 	}
-	if l.store, err = kube.NewStore(c.Config(kubetest.Admin), home, kube.StoreOptions{}); err != nil {
+	if l.store, err = store.New(c.Config(kubetest.Admin), home, store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	l.source = l.newSource(t, c.Config(kubetest.Admin))
@@ -59,7 +60,7 @@ func newLab(t *testing.T) *lab {
 	if _, err := l.client.CoordinationV1().Leases(home).Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	found(t, l.client)
+	createNamespaces(t, l.client)
 	// For so long the API server lets every creation of a new kind wait.
 	time.Sleep(2100 * time.Millisecond)
 	return l
@@ -79,21 +80,11 @@ func (l *lab) clear(t *testing.T) {
 	l.freeLease(t)
 }
 
-// freeLease takes the lease from whoever has it, as if its time had run out, and
-// returns who that was.
+// freeLease clears the Lease, as if it had expired, and returns its former holder.
 func (l *lab) freeLease(t *testing.T) string {
 	t.Helper()
-	leases := l.client.CoordinationV1().Leases(home)
-	lease, err := leases.Get(t.Context(), home, metav1.GetOptions{})
+	holder, err := l.cluster.FreeLease(t.Context(), home, home)
 	if err != nil {
-		t.Fatal(err)
-	}
-	holder := ""
-	if lease.Spec.HolderIdentity != nil {
-		holder = *lease.Spec.HolderIdentity
-	}
-	lease.Spec = coordinationv1.LeaseSpec{}
-	if _, err := leases.Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return holder
@@ -113,10 +104,10 @@ func (l *lab) stored(t *testing.T) map[string]audit.Stored {
 	return out
 }
 
-func (l *lab) turn(t *testing.T, w world) {
+func (l *lab) setWorld(t *testing.T, w world) {
 	t.Helper()
 	if l.now != w {
-		lay(t, l.client, l.now, w)
+		applyWorld(t, l.client, l.now, w)
 		l.now, l.truth = w, nil
 	}
 }
@@ -148,7 +139,7 @@ func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // hurry is no time between two tries.
-func hurry(context.Context, time.Duration) {}
+func noSleep(context.Context, time.Duration) {}
 
 // mayStale reports whether a list may be an earlier one: those of the findings, and
 // all of the first look at the world. The second look, which is one narrowed to
@@ -166,7 +157,7 @@ func mayStale(publishing func() bool) func(*http.Request) bool {
 type truth map[string]audit.Finding
 
 // look returns the truth of the world as it is.
-func (s *stage) look(t *testing.T) truth {
+func (s *stage) observe(t *testing.T) truth {
 	t.Helper()
 	if s.truth != nil {
 		return s.truth
@@ -179,14 +170,14 @@ func (s *stage) look(t *testing.T) truth {
 	}
 	s.truth = truth{}
 	for _, f := range res.Findings {
-		s.truth[f.ID] = kube.FitFinding(f)
+		s.truth[f.ID] = store.FitFinding(f)
 	}
 	return s.truth
 }
 
 // liesTo reports whether the sweep was answered with lists of before, or was told by
 // what speaks like an API server that a finding is not there which is.
-func (s *stage) liesTo() bool {
+func (s *stage) misled() bool {
 	prefix := fmt.Sprintf("%d ", s.act)
 	for step, fault := range s.script.Applied() {
 		gone := fault == kubetest.Fault{Kind: kubetest.Refused, N: http.StatusNotFound} && strings.Contains(step, "/findings/")

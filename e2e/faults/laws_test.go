@@ -15,7 +15,7 @@ import (
 // history is what a run has come to, held against the laws sweep by sweep.
 type history struct {
 	plan   *plan
-	board  *board
+	board  *workspace
 	sweeps []*swept
 }
 
@@ -27,10 +27,10 @@ func (h *history) add(t *testing.T, s *swept) {
 		was, is := s.before[id], s.after[id]
 		s.wronglyEnded(t, id, was, is)
 		s.wronglyOpened(t, id, was, is)
-		h.wronglyMarked(t, s, was, is)
+		h.wronglyRecorded(t, s, was, is)
 	}
 	s.honest(t)
-	s.tells(t)
+	s.reportsPending(t)
 	if s.clean {
 		s.undisturbed(t)
 	}
@@ -52,7 +52,7 @@ func (s *swept) wronglyEnded(t *testing.T, id string, was, is audit.Stored) {
 	}
 	for _, at := range s.truths {
 		f, violated := at[id]
-		if !violated || s.lied && was.Subject.Kind == rules.SubjectHost && shared(was.Objects, f.Objects) < 2 {
+		if !violated || s.misled && was.Subject.Kind == rules.SubjectHost && shared(was.Objects, f.Objects) < 2 {
 			return
 		}
 	}
@@ -84,13 +84,13 @@ func (s *swept) wronglyOpened(t *testing.T, id string, was, is audit.Stored) {
 		if !violated {
 			continue
 		}
-		want, got := words(f), words(is.Finding)
-		if !s.wholeTruth() {
+		want, got := content(f), content(is.Finding)
+		if !s.reportsComplete() {
 			// What a cause is told from may be what could not be read.
 			want.Cause, got.Cause = "", ""
 		}
 		diff := cmp.Diff(want, got)
-		if diff == "" || s.lied {
+		if diff == "" || s.misled {
 			return
 		}
 		diffs = append(diffs, diff)
@@ -98,14 +98,14 @@ func (s *swept) wronglyOpened(t *testing.T, id string, was, is audit.Stored) {
 	switch {
 	case opened && len(diffs) == 0:
 		t.Errorf("sweep %d: %s is %s and was never violated", s.act, id, is.State)
-	case len(s.truths) > 1, cmp.Equal(words(was.Finding), words(is.Finding)):
+	case len(s.truths) > 1, cmp.Equal(content(was.Finding), content(is.Finding)):
 	default:
 		t.Errorf("sweep %d: %s is in words of no world (-clean sweep +stored): %s", s.act, id, diffs)
 	}
 }
 
 // words is what a finding says, without its life.
-func words(f audit.Finding) audit.Finding {
+func content(f audit.Finding) audit.Finding {
 	return audit.Finding{
 		Rule: f.Rule, Severity: f.Severity, Verdict: f.Verdict, Owners: f.Owners, Message: f.Message, Cause: f.Cause,
 		Remedy: f.Remedy, MoreObjects: f.MoreObjects, Objects: atUTC(f.Objects),
@@ -121,7 +121,7 @@ func atUTC(objects []rules.Object) []rules.Object {
 }
 
 // wholeTruth reports whether a sweep says that it read, stored and told all.
-func (s *swept) wholeTruth() bool {
+func (s *swept) reportsComplete() bool {
 	return s.err == nil && s.res.Complete() && len(s.published.Failed) == 0
 }
 
@@ -129,7 +129,7 @@ func (s *swept) wholeTruth() bool {
 // what it says of the findings is what is stored.
 func (s *swept) honest(t *testing.T) {
 	t.Helper()
-	if !s.wholeTruth() || s.lied || len(s.truths) > 1 {
+	if !s.reportsComplete() || s.misled || len(s.truths) > 1 {
 		return
 	}
 	found := truth{}
@@ -142,8 +142,8 @@ func (s *swept) honest(t *testing.T) {
 		switch {
 		case there != reported:
 			t.Errorf("sweep %d says that it is complete: %s is there: %t, reported: %t", s.act, id, there, reported)
-		case !cmp.Equal(words(want), words(got)):
-			t.Errorf("sweep %d says that it is complete and of %s (-clean sweep +reported):\n%s", s.act, id, cmp.Diff(words(want), words(got)))
+		case !cmp.Equal(content(want), content(got)):
+			t.Errorf("sweep %d says that it is complete and of %s (-clean sweep +reported):\n%s", s.act, id, cmp.Diff(content(want), content(got)))
 		}
 	}
 	for _, tr := range s.published.Transitions {
@@ -157,12 +157,12 @@ func (s *swept) honest(t *testing.T) {
 // nothing half done.
 func (s *swept) undisturbed(t *testing.T) {
 	t.Helper()
-	if !s.wholeTruth() || s.unreleased || len(audit.Undelivered(s.published.Deliveries)) > 0 {
+	if !s.reportsComplete() || s.unreleased || len(audit.Undelivered(s.published.Deliveries)) > 0 {
 		t.Errorf("sweep %d is clean and not complete: %v, %+v", s.act, s.err, s.published)
 		return
 	}
 	for _, id := range sortedIDs(maps.Keys(s.truths[0])) {
-		if diff := cmp.Diff(words(s.truths[0][id]), words(s.after[id].Finding)); diff != "" {
+		if diff := cmp.Diff(content(s.truths[0][id]), content(s.after[id].Finding)); diff != "" {
 			t.Errorf("sweep %d is clean and left %s (-of a clean sweep alone +stored):\n%s", s.act, id, diff)
 		}
 	}
@@ -175,9 +175,9 @@ func (s *swept) undisturbed(t *testing.T) {
 
 // tells: what is still to be told after a sweep that says that it stored all, it says
 // was not delivered. One that was lied to about the findings does not know.
-func (s *swept) tells(t *testing.T) {
+func (s *swept) reportsPending(t *testing.T) {
 	t.Helper()
-	if s.err != nil || s.lied || len(s.published.Failed) > 0 {
+	if s.err != nil || s.misled || len(s.published.Failed) > 0 {
 		return
 	}
 	undelivered := audit.Undelivered(s.published.Deliveries)
@@ -192,20 +192,20 @@ func (s *swept) tells(t *testing.T) {
 }
 
 // wronglyMarked: that an owner was told something is stored only once Slack has it.
-func (h *history) wronglyMarked(t *testing.T, s *swept, was, is audit.Stored) {
+func (h *history) wronglyRecorded(t *testing.T, s *swept, was, is audit.Stored) {
 	t.Helper()
 	for _, m := range is.Notifications {
 		if m.Last == "" || m.At.Equal(was.Notification(m.Sender, m.Owner).At) {
 			continue
 		}
-		if len(h.tellings(is.ID, m.Owner, s.act)) == 0 {
+		if len(h.notificationsOf(is.ID, m.Owner, s.act)) == 0 {
 			t.Errorf("sweep %d: it is stored that %s was told %s of %s, which Slack does not have", s.act, m.Owner, m.Last, is.ID)
 		}
 	}
 }
 
 // told is a thing that Slack has, as it was told to an owner or in place of them.
-type told struct {
+type notification struct {
 	act      int
 	event    audit.Event
 	life     int // how often the finding had come back
@@ -214,8 +214,8 @@ type told struct {
 
 // tellings returns what Slack has of a finding for an owner, in order: of one sweep,
 // or with -1 of all.
-func (h *history) tellings(id, owner string, act int) []told {
-	var out []told
+func (h *history) notificationsOf(id, owner string, act int) []notification {
+	var out []notification
 	for _, m := range h.board.messages() {
 		if !slices.Contains(m.items[id].Owners, owner) || act >= 0 && m.act != act {
 			continue
@@ -226,7 +226,7 @@ func (h *history) tellings(id, owner string, act int) []told {
 			}
 			for _, try := range m.tries {
 				if try.stored {
-					out = append(out, told{m.act, c.Event, m.items[id].Record.Reopened, try.answered})
+					out = append(out, notification{m.act, c.Event, m.items[id].Record.Reopened, try.answered})
 				}
 			}
 		}
@@ -249,7 +249,7 @@ func (h *history) finish(t *testing.T) {
 		for _, m := range is.Notifications {
 			owners[m.Owner] = true
 			h.lost(t, is, m)
-			h.doubled(t, id, m.Owner)
+			h.sentTwice(t, id, m.Owner)
 		}
 		for _, owner := range is.Owners {
 			if is.State == audit.StateOpen && !owners[owner] {
@@ -267,7 +267,7 @@ func (h *history) lost(t *testing.T, is audit.Stored, m audit.Notification) {
 		t.Errorf("at the end %s is to be told %q of %s, taken by %q", m.Owner, m.Pending, is.ID, m.Claim.By)
 	}
 	opening, details, end := -1, -1, -1
-	all := h.tellings(is.ID, m.Owner, -1)
+	all := h.notificationsOf(is.ID, m.Owner, -1)
 	for i, what := range all {
 		switch what.event {
 		case audit.EventOpened, audit.EventReopened:
@@ -290,35 +290,35 @@ func (h *history) lost(t *testing.T, is audit.Stored, m audit.Notification) {
 
 // changedAfter reports whether an owner who was told of the end, without an answer
 // that the end came through, was told of the finding afterwards.
-func changedAfter(all []told, end int) bool {
-	return !all[end].answered && slices.ContainsFunc(all[end:], func(w told) bool { return w.event == audit.EventChanged })
+func changedAfter(all []notification, end int) bool {
+	return !all[end].answered && slices.ContainsFunc(all[end:], func(w notification) bool { return w.event == audit.EventChanged })
 }
 
 // doubled: nothing is told twice of one life of a finding, but where the answer to
 // the first time got lost, or it could not be stored that it had come and the sweep
 // said so. That a finding changed may be news each time that the world turned.
-func (h *history) doubled(t *testing.T, id, owner string) {
+func (h *history) sentTwice(t *testing.T, id, owner string) {
 	t.Helper()
 	type once struct {
 		event audit.Event
 		life  int
 	}
-	first := map[once]told{}
-	for _, what := range h.tellings(id, owner, -1) {
+	first := map[once]notification{}
+	for _, what := range h.notificationsOf(id, owner, -1) {
 		key := once{what.event, what.life}
 		switch what.event {
 		case audit.EventReleased:
 			// Whoever owns it again hears of it as of a new one.
-			maps.DeleteFunc(first, func(k once, _ told) bool { return k.event != audit.EventReleased })
+			maps.DeleteFunc(first, func(k once, _ notification) bool { return k.event != audit.EventReleased })
 		case audit.EventOpened, audit.EventReopened:
 			delete(first, once{audit.EventReleased, what.life})
 		}
 		was, twice := first[key]
 		first[key] = what
-		if !twice || !was.answered || h.unsaid(was.act, owner) {
+		if !twice || !was.answered || h.reportedUndelivered(was.act, owner) {
 			continue
 		}
-		if what.event == audit.EventChanged && what.act > was.act && (h.turned(was.act, what.act) || h.differs(id, was.act, what.act)) {
+		if what.event == audit.EventChanged && what.act > was.act && (h.worldChanged(was.act, what.act) || h.differs(id, was.act, what.act)) {
 			continue
 		}
 		t.Errorf("sweep %d: %s was told %s of %s again, as in sweep %d, which had an answer", what.act, owner, what.event, id, was.act)
@@ -327,7 +327,7 @@ func (h *history) doubled(t *testing.T, id, owner string) {
 
 // unsaid reports whether a sweep said that something could not be delivered to an
 // owner, or stored.
-func (h *history) unsaid(act int, owner string) bool {
+func (h *history) reportedUndelivered(act int, owner string) bool {
 	s := h.sweeps[act]
 	return s.err != nil || slices.ContainsFunc(audit.Undelivered(s.published.Deliveries), func(d audit.Delivery) bool {
 		return d.Owner == owner || d.Owner == platform
@@ -335,10 +335,10 @@ func (h *history) unsaid(act int, owner string) bool {
 }
 
 // turned reports whether the world was another one in between.
-func (h *history) turned(from, to int) bool {
+func (h *history) worldChanged(from, to int) bool {
 	acts := h.plan.Acts
 	for n := from; n < min(to, len(acts)); n++ {
-		if acts[n].Turn != nil || n+1 < len(acts) && acts[n].World != acts[n+1].World {
+		if acts[n].Change != nil || n+1 < len(acts) && acts[n].World != acts[n+1].World {
 			return true
 		}
 	}

@@ -29,8 +29,8 @@ type act struct {
 	World world
 	// Turn is what becomes of the world after the sweep has read it and before it
 	// publishes; nil: nothing.
-	Turn  *world        `json:",omitempty"`
-	Later time.Duration // since the act before
+	Change *world        `json:",omitempty"`
+	Later  time.Duration // since the act before
 
 	odds  kubetest.Odds
 	slack float64
@@ -45,7 +45,7 @@ func newPlan(seed uint64) *plan {
 	were := []world{w}
 	turn := func() {
 		// What was mended comes back, now and then.
-		if w = w.turned(r); r.IntN(3) == 0 {
+		if w = w.changed(r); r.IntN(3) == 0 {
 			w = were[r.IntN(len(were))]
 		}
 		were = append(were, w)
@@ -64,7 +64,7 @@ func newPlan(seed uint64) *plan {
 		if r.IntN(5) == 0 {
 			turn()
 			turned := w
-			a.Turn = &turned
+			a.Change = &turned
 		}
 		p.Acts = append(p.Acts, a)
 	}
@@ -119,7 +119,7 @@ func newWorld(r *rand.Rand) world {
 }
 
 // turned returns the world with something in it changed.
-func (w world) turned(r *rand.Rand) world {
+func (w world) changed(r *rand.Rand) world {
 	for range 1 + r.IntN(3) {
 		t := r.IntN(teams)
 		if r.IntN(3) == 0 {
@@ -133,7 +133,7 @@ func (w world) turned(r *rand.Rand) world {
 }
 
 // found makes the namespaces with a workload each. They stay from run to run.
-func found(t *testing.T, client kubernetes.Interface) {
+func createNamespaces(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	for i := range teams {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team(i), Labels: map[string]string{"team": team(i)}}}
@@ -156,7 +156,7 @@ func found(t *testing.T, client kubernetes.Interface) {
 }
 
 // lay makes one world of another. It may be called beside the test.
-func lay(t *testing.T, client kubernetes.Interface, old, now world) {
+func applyWorld(t *testing.T, client kubernetes.Interface, old, now world) {
 	t.Helper()
 	for i := range teams {
 		for h := range hosts {
@@ -164,7 +164,7 @@ func lay(t *testing.T, client kubernetes.Interface, old, now world) {
 				continue
 			}
 			ingresses := client.NetworkingV1().Ingresses(team(i))
-			web := ingress(host(h))
+			web := kubetest.Ingress(host(h), "public", host(h))
 			if now.Claims[i][h] {
 				_, err := ingresses.Create(t.Context(), web, metav1.CreateOptions{})
 				check(t, err)
@@ -191,20 +191,6 @@ func check(t *testing.T, err error) {
 	if err != nil {
 		t.Error(err)
 	}
-}
-
-func ingress(host string) *networkingv1.Ingress {
-	prefix, class := networkingv1.PathTypePrefix, "public"
-	return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: host}, Spec: networkingv1.IngressSpec{
-		IngressClassName: &class,
-		Rules: []networkingv1.IngressRule{{Host: host, IngressRuleValue: networkingv1.IngressRuleValue{
-			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
-				Path: "/", PathType: &prefix, Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
-					Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80},
-				}},
-			}}},
-		}}},
-	}}
 }
 
 // denial denies everything in the first directions.

@@ -38,7 +38,7 @@ func channel(owner string) string {
 }
 
 // telling is one message as it was sent: what it tells of, and what became of it.
-type telling struct {
+type sentMessage struct {
 	act    int
 	owner  string // whom it goes to
 	covers []notify.Covered
@@ -50,14 +50,14 @@ type telling struct {
 type try struct{ stored, answered bool }
 
 // board is a Slack that knows of each request which message it is of.
-type board struct {
+type workspace struct {
 	server *fakeslack.Server
 	url    string
 
 	mu       sync.Mutex
 	act      int
 	patience time.Duration
-	tellings []*telling
+	sent     []*sentMessage
 	tries    []*try // by number
 	serving  int    // requests
 	idle     *sync.Cond
@@ -68,9 +68,9 @@ type board struct {
 // tryHeader is the header that a request has its number in.
 const tryHeader = "X-Try"
 
-func newBoard(t *testing.T, script *fakeslack.Script) *board {
+func newWorkspace(t *testing.T, script *fakeslack.Script) *workspace {
 	t.Helper()
-	b := &board{server: fakeslack.New(fakeslack.Config{Token: token, Channels: channels(), Interval: -1})}
+	b := &workspace{server: fakeslack.New(fakeslack.Config{Token: token, Channels: channels(), Interval: -1})}
 	b.idle = sync.NewCond(&b.mu)
 	b.server.Faults(script.Decide)
 	served := httptest.NewServer(b)
@@ -83,7 +83,7 @@ func newBoard(t *testing.T, script *fakeslack.Script) *board {
 }
 
 // ServeHTTP serves one request, and notes whether it stored a message.
-func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *workspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	b.serving++
 	b.mu.Unlock()
@@ -106,31 +106,31 @@ func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // begin begins an act in which the client has so much patience with each request;
 // zero: any.
-func (b *board) begin(act int, patience time.Duration) {
+func (b *workspace) begin(act int, patience time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.act, b.patience = act, patience
 }
 
 // messages returns what was sent, once no request is under way any more.
-func (b *board) messages() []telling {
+func (b *workspace) messages() []sentMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for b.serving > 0 {
 		b.idle.Wait()
 	}
-	out := make([]telling, len(b.tellings))
-	for i, m := range b.tellings {
+	out := make([]sentMessage, len(b.sent))
+	for i, m := range b.sent {
 		out[i] = *m
 	}
 	return out
 }
 
-type tellingKey struct{}
+type sentMessageKey struct{}
 
 // RoundTrip carries a request to the board.
-func (b *board) RoundTrip(r *http.Request) (*http.Response, error) {
-	m, _ := r.Context().Value(tellingKey{}).(*telling)
+func (b *workspace) RoundTrip(r *http.Request) (*http.Response, error) {
+	m, _ := r.Context().Value(sentMessageKey{}).(*sentMessage)
 	b.mu.Lock()
 	this, n, patience := &try{}, len(b.tries), b.patience
 	b.tries = append(b.tries, this)
@@ -166,7 +166,7 @@ func whole(res *http.Response) (*http.Response, error) {
 // sender is a notify.Sender that notes what is sent by another one.
 type sender struct {
 	notify.Sender
-	board *board
+	board *workspace
 }
 
 // planned is the body of a message with the items of its digest.
@@ -190,12 +190,12 @@ func (s sender) Plan(d notify.Digest) []notify.Message {
 func (s sender) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.MessageRef) (audit.MessageRef, error) {
 	p := m.Body.(planned)
 	m.Body = p.body
-	sent := &telling{owner: to.Owner, covers: m.Covers, items: p.items}
+	sent := &sentMessage{owner: to.Owner, covers: m.Covers, items: p.items}
 	s.board.mu.Lock()
 	sent.act = s.board.act
-	s.board.tellings = append(s.board.tellings, sent)
+	s.board.sent = append(s.board.sent, sent)
 	s.board.mu.Unlock()
-	at, err := s.Sender.Send(context.WithValue(ctx, tellingKey{}, sent), to, m, beneath)
+	at, err := s.Sender.Send(context.WithValue(ctx, sentMessageKey{}, sent), to, m, beneath)
 	s.board.mu.Lock()
 	defer s.board.mu.Unlock()
 	if n := len(sent.tries); err == nil && n > 0 {

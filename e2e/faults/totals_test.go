@@ -21,7 +21,7 @@ type totals struct {
 	clean                      int
 	opened, reopened, resolved int
 	messages, unanswered       int // that Slack has; of them those without an answer
-	told, repeated             int // things told, and of them those told before
+	notifications, duplicates  int // things told, and of them those told before
 	faults                     map[string]int
 }
 
@@ -64,7 +64,7 @@ func (n *totals) addSweep(w *swept) {
 	case w.err != nil:
 		n.failed++
 		return
-	case w.wholeTruth():
+	case w.reportsComplete():
 		n.complete++
 	default:
 		n.incomplete++
@@ -91,9 +91,9 @@ func (n *totals) addTold(h *history) {
 			}
 			for _, c := range m.covers {
 				key := once{m.owner, c.ID, c.Event, m.items[c.ID].Record.Reopened}
-				n.told++
+				n.notifications++
 				if seen[key] {
-					n.repeated++
+					n.duplicates++
 				}
 				seen[key] = true
 			}
@@ -146,8 +146,8 @@ func (n *totals) String() string {
 	line("findings resolved", n.resolved)
 	line("messages that Slack has", n.messages)
 	line("of these, without an answer that came through", n.unanswered)
-	line("things told by them", n.told)
-	line("of these, told before", n.repeated)
+	line("things told by them", n.notifications)
+	line("of these, told before", n.duplicates)
 	for _, name := range slices.Sorted(maps.Keys(n.faults)) {
 		line(name, n.faults[name])
 	}
