@@ -156,3 +156,15 @@ func compareMeta(a, b *Meta) int {
 func compareReads(a, b Read) int {
 	return cmp.Or(strings.Compare(a.Kind.Group(), b.Kind.Group()), strings.Compare(string(a.Kind), string(b.Kind)))
 }
+
+// Expand says that a kind stands for others, in addition to those given before. It
+// has no Read of its own: it is known if all of them are. A kind that stands for
+// none is known and empty.
+func (b *Builder) Expand(kind Kind, into ...Kind) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.parts == nil {
+		b.parts = map[Kind][]Kind{}
+	}
+	b.parts[kind] = append(b.parts[kind], into...)
+}

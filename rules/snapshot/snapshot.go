@@ -164,3 +164,24 @@ func filter[F any](facts []F, keep func(*Meta) bool, meta func(*F) *Meta) []F {
 	}
 	return out
 }
+
+// Unknown returns the reads that make a kind unknown: its own if it was not
+// complete, or those of the kinds that it stands for, in the order of Reads.
+func (s *Snapshot) Unknown(kind Kind) []Read {
+	parts, ok := s.parts[kind]
+	if !ok {
+		parts = []Kind{kind}
+	}
+	var unknown []Read
+	for _, part := range parts {
+		r, ok := s.reads[part]
+		if !ok {
+			r = Read{Kind: part, Status: Failed, Err: "it was not asked for"}
+		}
+		if !r.Status.Known() {
+			unknown = append(unknown, r)
+		}
+	}
+	slices.SortFunc(unknown, compareReads)
+	return unknown
+}

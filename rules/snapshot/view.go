@@ -158,3 +158,9 @@ func each[F any](facts []F) iter.Seq[*F] {
 		}
 	}
 }
+
+// HostObjects yields every object of the kinds behind HostSources.
+func (v *View) HostObjects() iter.Seq[*HostObject] {
+	v.ask(HostSources)
+	return each(v.s.facts.HostObjects)
+}
