@@ -1,10 +1,10 @@
 #!/bin/sh
-# Holds what the code calls against the database of known vulnerabilities.
+# Checks the code that is called against the database of known vulnerabilities.
 #
 #   GO=go GOVULNCHECK=MODULE@VERSION vulnerabilities.sh FOLDER...
 #
-# A vulnerability that is called fails. A database that cannot be reached does not:
-# that says nothing of the code. It is said then that nothing was checked.
+# The script fails on a vulnerability that is called. If the database is unreachable, it
+# prints that nothing was checked, and succeeds.
 set -eu
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -15,19 +15,19 @@ GOBIN=$bin "$go" install "$GOVULNCHECK"
 
 for folder in "$@"; do
 	code=0
-	"$bin/govulncheck" -C "$folder" ./... >"$bin/said" 2>&1 || code=$?
-	# 3 are vulnerabilities; anything else went wrong before there was an answer.
+	"$bin/govulncheck" -C "$folder" ./... >"$bin/output" 2>&1 || code=$?
+	# 3: vulnerabilities were found; other codes: govulncheck itself failed.
 	case $code in
 	0 | 3)
-		cat "$bin/said"
+		cat "$bin/output"
 		[ "$code" = 0 ] || exit 1
 		;;
 	*)
-		if ! grep -q 'fetching vulnerabilities' "$bin/said"; then
-			cat "$bin/said" >&2
+		if ! grep -q 'fetching vulnerabilities' "$bin/output"; then
+			cat "$bin/output" >&2
 			exit 1
 		fi
-		echo "SKIPPED govulncheck of $folder: the database cannot be reached ($(tail -n 1 "$bin/said"))"
+		echo "SKIPPED govulncheck of $folder: the database is unreachable ($(tail -n 1 "$bin/output"))"
 		;;
 	esac
 done

@@ -69,11 +69,11 @@ func each(t *testing.T, err error) []*config.Error {
 
 func TestParseNotText(t *testing.T) {
 	for _, c := range []struct{ name, data, want string }{
-		{"a byte that is not UTF-8", "cluster: a\nowners: {fallback: \xff}\n", "c.yaml:2: is not UTF-8 text"},
-		{"UTF-16", "\xff\xfea\x00", "c.yaml:1: is not UTF-8 text"},
-		{"a control character", "cluster: a\nowners: {fallback: \x01}\n", "c.yaml:2: not YAML: control characters are not allowed"},
-		{"nested without end", strings.Repeat("[", 20000), "c.yaml:1: not YAML: exceeded max depth of 10000"},
-		{"too large", strings.Repeat("#", config.MaxSize+1), "c.yaml: is larger than 1024 KiB"},
+		{"a byte that is not UTF-8", "cluster: a\nowners: {fallback: \xff}\n", "c.yaml: line 2: not UTF-8 text"},
+		{"UTF-16", "\xff\xfea\x00", "c.yaml: line 1: not UTF-8 text"},
+		{"a control character", "cluster: a\nowners: {fallback: \x01}\n", "c.yaml: line 2: not YAML: control characters are not allowed"},
+		{"nested without end", strings.Repeat("[", 20000), "c.yaml: line 1: not YAML: exceeded max depth of 10000"},
+		{"too large", strings.Repeat("#", config.MaxSize+1), "c.yaml: larger than 1024 KiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := config.Parse([]byte(c.data), "c.yaml", ruleSet())
@@ -102,7 +102,7 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte("clustre: prod\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Read(path, ruleSet()); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
+	if _, err := config.Read(path, ruleSet()); err == nil || !strings.HasPrefix(err.Error(), path+": line 1: ") {
 		t.Errorf("the error does not name the file as it was given: %v", err)
 	}
 	_, err := config.Read(filepath.Join(dir, "absent.yaml"), ruleSet())
@@ -350,9 +350,9 @@ func FuzzParse(f *testing.F) {
 
 func TestNotes(t *testing.T) {
 	const (
-		noFallback = "owners.fallback: is not given: of what nobody owns nobody is told"
-		noPlace    = `owners.fallback: "b" is no team with a place in Slack: of what nobody owns nobody is told`
-		noToken    = "slack.tokenFile: is not given: AUDIT_SLACK_TOKEN in the environment must hold the token"
+		noFallback = "owners.fallback: not set: no one is notified of findings without an owner"
+		noPlace    = `owners.fallback: "b" is not a team with a Slack channel or webhook: no one is notified of findings without an owner`
+		noToken    = "slack.tokenFile: not set: the token must be in the environment variable AUDIT_SLACK_TOKEN"
 	)
 	for _, c := range []struct {
 		says, config string
@@ -373,7 +373,7 @@ func TestNotes(t *testing.T) {
 		{
 			"that an exception has expired",
 			"exceptions: [{rule: owner-known, subject: {name: a}, reason: r, expires: 2026-12-31}]",
-			[]string{"config.yaml:1: exceptions[0].expires: expired (2026-12-31): give it a later end or take it out"},
+			[]string{"config.yaml: line 1: exceptions[0].expires: expired (2026-12-31): extend or remove it"},
 		},
 	} {
 		got := parse(t, c.config).Notes(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))

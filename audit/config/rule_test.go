@@ -129,8 +129,8 @@ func TestExpired(t *testing.T) {
 		got = append(got, e.Error())
 	}
 	want := []string{
-		"config.yaml:2: exceptions[0].expires: expired (2027-03-31): give it a later end or take it out",
-		"config.yaml:4: exceptions[2].expires: expired (2027-03-31T18:00:00Z): give it a later end or take it out",
+		"config.yaml: line 2: exceptions[0].expires: expired (2027-03-31): extend or remove it",
+		"config.yaml: line 4: exceptions[2].expires: expired (2027-03-31T18:00:00Z): extend or remove it",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("expired exceptions (-want +got):\n%s", diff)

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	// By default the heap doubles between two collections. The benchmark's target for
-	// peak memory (BENCH.md) allows less, and its target for CPU leaves room.
+	// peak memory (docs/benchmark.md) allows less, and its target for CPU leaves room.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(30)
 	}

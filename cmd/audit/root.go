@@ -56,7 +56,7 @@ Exit codes:
 		Example: `  # Sweep the cluster of the current context
   audit --once
 
-  # Show all objects of each finding
+  # Also show how each namespace is isolated and what was read
   audit --once --context prod -o wide
 
   # Check manifests before they are applied, in CI

@@ -26,7 +26,7 @@ import (
 
 var swept = time.Date(2026, 9, 29, 10, 5, 0, 0, time.UTC)
 
-// stolen is a finding on a host of two owners.
+// stolen is a finding about a host of two owners.
 func stolen() audit.Record {
 	return audit.Record{
 		Finding: audit.Finding{
@@ -46,7 +46,7 @@ func stolen() audit.Record {
 	}
 }
 
-// missing is a finding on a namespace.
+// missing is a finding about a namespace.
 func missing() audit.Record {
 	return audit.Record{
 		Finding: audit.Finding{
@@ -59,7 +59,7 @@ func missing() audit.Record {
 	}
 }
 
-// hostile is a finding of which every text is meant to do harm.
+// hostile is a finding whose texts are all malicious.
 func hostile() audit.Record {
 	const evil = "<!channel> <https://x|y> *b* `c`\n\r\x1b[2J\u202e\u200b\x00\xff\"}]\\ </script>"
 	r := stolen()
@@ -79,13 +79,13 @@ func digest(items ...notify.Item) notify.Digest {
 	}
 }
 
-// told is an item of which something was told before.
-func told(it notify.Item, last audit.Event, at time.Time) notify.Item {
+// repeated is an item of a finding that its owner was notified of before.
+func repeated(it notify.Item, last audit.Event, at time.Time) notify.Item {
 	it.Last, it.NotifiedAt = last, at
 	return it
 }
 
-// digests are one of each kind, by the name of the file that shows it.
+// digests returns one of each kind, by the name of its golden file.
 func digests() map[string]notify.Digest {
 	yesterday := swept.Add(-24*time.Hour + 123*time.Millisecond)
 	fallback := digest(item(audit.EventOpened, stolen(), "stray", "nobody"))
@@ -95,12 +95,12 @@ func digests() map[string]notify.Digest {
 	return map[string]notify.Digest{
 		"opened": digest(item(audit.EventOpened, stolen(), "checkout")),
 		"mixed": digest(
-			told(item(audit.EventChanged, stolen(), "checkout"), audit.EventOpened, yesterday),
-			told(item(audit.EventResolved, missing(), "checkout"), audit.EventOpened, yesterday)),
-		"reopened": digest(told(item(audit.EventReopened, stolen(), "checkout"), audit.EventResolved, yesterday)),
-		"released": digest(told(item(audit.EventReleased, stolen(), "checkout"), audit.EventChanged, yesterday)),
-		"reminder": digest(told(item(audit.EventReminder, stolen(), "checkout"), audit.EventOpened, yesterday)),
-		"details":  digest(told(item(audit.EventDetails, stolen(), "checkout"), audit.EventOpened, yesterday)),
+			repeated(item(audit.EventChanged, stolen(), "checkout"), audit.EventOpened, yesterday),
+			repeated(item(audit.EventResolved, missing(), "checkout"), audit.EventOpened, yesterday)),
+		"reopened": digest(repeated(item(audit.EventReopened, stolen(), "checkout"), audit.EventResolved, yesterday)),
+		"released": digest(repeated(item(audit.EventReleased, stolen(), "checkout"), audit.EventChanged, yesterday)),
+		"reminder": digest(repeated(item(audit.EventReminder, stolen(), "checkout"), audit.EventOpened, yesterday)),
+		"details":  digest(repeated(item(audit.EventDetails, stolen(), "checkout"), audit.EventOpened, yesterday)),
 		"fallback": fallback,
 		"hostile":  unnamed,
 	}
@@ -139,19 +139,19 @@ func TestGoldenDigests(t *testing.T) {
 				t.Fatal(err)
 			}
 			if to.bodies[0] != line.String() {
-				t.Errorf("what is sent is not what is shown:\n%s", to.bodies[0])
+				t.Errorf("the message differs from its preview:\n%s", to.bodies[0])
 			}
 			for _, r := range to.bodies[0] {
 				if !unicode.IsPrint(r) {
-					t.Errorf("%U is sent as it is", r)
+					t.Errorf("%U is not escaped", r)
 				}
 			}
 		})
 	}
 }
 
-// The signature depends on time, secret and body alone: whoever writes a receiver
-// can hold theirs against this one.
+// The signature depends only on time, secret and body: people who write a receiver can
+// compare theirs with this one.
 func TestSignatureOfAKnownBody(t *testing.T) {
 	to := &receiver{}
 	s := frozen(t, direct{to})
@@ -174,7 +174,7 @@ const (
 	knownSignature = "t=1790676300,v1=ae681efb4bd26d23915c6bdd564f9084f570c2e8a013092cfd5bc106768a4842"
 )
 
-// frozen returns a sender whose clock stands still.
+// frozen returns a sender whose clock does not advance.
 func frozen(t *testing.T, transport http.RoundTripper) *webhook.Sender {
 	t.Helper()
 	s, err := webhook.New(webhook.Options{
@@ -189,7 +189,7 @@ func frozen(t *testing.T, transport http.RoundTripper) *webhook.Sender {
 
 var place audit.MessageRef
 
-// many returns a digest of so many items, with so many bytes more in each.
+// many returns a digest of n items, with more additional bytes in each.
 func many(n, more int) notify.Digest {
 	var items []notify.Item
 	for i := range n {
@@ -201,31 +201,31 @@ func many(n, more int) notify.Digest {
 	return digest(items...)
 }
 
-func TestLongDigestsAreSeveral(t *testing.T) {
+func TestLongDigestsAreSplit(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		d       notify.Digest
 		items   []int // of each message
 		longest int
 	}{
-		{"nothing to tell is no message", many(0, 0), nil, 0},
-		{"five hundred are one", many(500, 0), []int{500}, 1_000_000},
-		{"one more is another message", many(501, 0), []int{500, 1}, 1_000_000},
-		{"of a kind that is long, as many as make a megabyte", many(4, 300_000), []int{3, 1}, 1_000_000},
-		{"one that is longer has a message of its own", many(2, 1_200_000), []int{1, 1}, 1_300_000},
+		{"no items", many(0, 0), nil, 0},
+		{"500 items", many(500, 0), []int{500}, 1_000_000},
+		{"501 items", many(501, 0), []int{500, 1}, 1_000_000},
+		{"long items, up to a megabyte", many(4, 300_000), []int{3, 1}, 1_000_000},
+		{"items longer than a megabyte", many(2, 1_200_000), []int{1, 1}, 1_300_000},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			to := &receiver{}
 			s := newSender(t, "https://tickets.example.com", direct{to})
-			var covered, told []string
+			var covered, sent []string
 			var sizes []int
 			for i, m := range s.Plan(row.d) {
 				if m.Parent != notify.NoParent || m.Thread != place || m.StartsThread || m.Optional {
-					t.Errorf("message %d goes into a thread: %+v", i, m)
+					t.Errorf("message %d is a reply: %+v", i, m)
 				}
 				for _, c := range m.Covers {
 					if c.Next != "" {
-						t.Errorf("after %s comes %s", c.Event, c.Next)
+						t.Errorf("%s is followed by %s", c.Event, c.Next)
 					}
 					covered = append(covered, c.ID+" "+string(c.Event))
 				}
@@ -239,14 +239,14 @@ func TestLongDigestsAreSeveral(t *testing.T) {
 					t.Errorf("a body has %d bytes", len(body))
 				}
 				for _, it := range decode(t, body).Items {
-					told = append(told, it.Finding.ID+" "+it.Event)
+					sent = append(sent, it.Finding.ID+" "+it.Event)
 				}
 			}
 			if diff := cmp.Diff(row.items, sizes); diff != "" {
 				t.Errorf("items (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(covered, told); diff != "" || len(told) != len(row.d.Items) {
-				t.Errorf("%d are told (-covered +told):\n%s", len(told), diff)
+			if diff := cmp.Diff(covered, sent); diff != "" || len(sent) != len(row.d.Items) {
+				t.Errorf("%d items were sent (-covered +sent):\n%s", len(sent), diff)
 			}
 		})
 	}
@@ -271,7 +271,7 @@ func keys(t *testing.T, d notify.Digest) (string, string) {
 	return to.keys[0], decode(t, to.bodies[0]).Items[0].Key
 }
 
-func TestKeysTellARepeat(t *testing.T) {
+func TestKeysIdentifyRepeats(t *testing.T) {
 	first := func() notify.Digest { return digest(item(audit.EventOpened, stolen(), "checkout", "growth")) }
 	digestKey, itemKey := keys(t, first())
 	for _, row := range []struct {
@@ -279,21 +279,21 @@ func TestKeysTellARepeat(t *testing.T) {
 		change               func(*notify.Digest)
 		sameDigest, sameItem bool
 	}{
-		{"sent again it is the same", func(*notify.Digest) {}, true, true},
-		{"so it is at another time", func(d *notify.Digest) { d.Now = d.Now.AddDate(0, 0, 1) }, true, true},
-		{"and after somebody else took it", func(d *notify.Digest) { d.Items[0].Record.Notifications = []audit.Notification{{Sender: "webhook"}} }, true, true},
-		{"whoever is named first", func(d *notify.Digest) { d.Items[0].Owners = []string{"growth", "checkout"} }, true, true},
-		{"with more to tell, the item is the same", func(d *notify.Digest) {
+		{"sent again", func(*notify.Digest) {}, true, true},
+		{"at another time", func(d *notify.Digest) { d.Now = d.Now.AddDate(0, 0, 1) }, true, true},
+		{"after another publisher claimed it", func(d *notify.Digest) { d.Items[0].Record.Notifications = []audit.Notification{{Sender: "webhook"}} }, true, true},
+		{"with another order of owners", func(d *notify.Digest) { d.Items[0].Owners = []string{"growth", "checkout"} }, true, true},
+		{"with another item", func(d *notify.Digest) {
 			d.Items = append(d.Items, item(audit.EventOpened, missing(), "checkout"))
 		}, false, true},
-		{"in other words too", func(d *notify.Digest) { d.Items[0].Record.Message = "It is claimed twice." }, false, true},
-		{"another owner is told anew", func(d *notify.Digest) { d.To.Owner = "growth" }, false, false},
-		{"so is another cluster", func(d *notify.Digest) { d.Cluster = "prod-eu-2" }, false, false},
-		{"and others by it", func(d *notify.Digest) { d.Items[0].Owners = []string{"checkout"} }, false, false},
-		{"another event is told anew", func(d *notify.Digest) { d.Items[0].Event = audit.EventResolved }, false, false},
-		{"and the same after something was told", func(d *notify.Digest) { d.Items[0].NotifiedAt = swept }, false, false},
-		{"and a finding that came back", func(d *notify.Digest) { d.Items[0].Record.Reopened++ }, false, false},
-		{"and one that was forgotten and is opened again", func(d *notify.Digest) { d.Items[0].Record.OpenedAt = swept.AddDate(0, 2, 0) }, false, false},
+		{"with another message", func(d *notify.Digest) { d.Items[0].Record.Message = "It is claimed twice." }, false, true},
+		{"to another owner", func(d *notify.Digest) { d.To.Owner = "growth" }, false, false},
+		{"in another cluster", func(d *notify.Digest) { d.Cluster = "prod-eu-2" }, false, false},
+		{"for other owners", func(d *notify.Digest) { d.Items[0].Owners = []string{"checkout"} }, false, false},
+		{"another event", func(d *notify.Digest) { d.Items[0].Event = audit.EventResolved }, false, false},
+		{"the same event after another notification", func(d *notify.Digest) { d.Items[0].NotifiedAt = swept }, false, false},
+		{"a reopened finding", func(d *notify.Digest) { d.Items[0].Record.Reopened++ }, false, false},
+		{"a finding that was deleted and opened again", func(d *notify.Digest) { d.Items[0].Record.OpenedAt = swept.AddDate(0, 2, 0) }, false, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := first()

@@ -24,15 +24,15 @@ import (
 
 const hidden = "5f2c-the-key-of-nobody-9e1d"
 
-// receiver is one as README.md asks for: it takes what is signed, of late, and as
-// it says it is.
+// receiver is a receiver as docs/webhook.md describes: it accepts what has a valid and recent
+// signature.
 type receiver struct {
 	mu     sync.Mutex
 	bodies []string // taken, in the order in which they arrived
 	keys   []string
 	seen   []http.Header // of every request
-	// answer is asked before anything is taken, with the number of the request;
-	// true: it has answered.
+	// answer is called first, with the number of the request. It returns true if it has
+	// responded.
 	answer func(w http.ResponseWriter, n int) bool
 }
 
@@ -57,7 +57,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// requests is how many arrived so far.
+// requests returns the number of requests so far.
 func (r *receiver) requests() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +93,7 @@ func check(req *http.Request, body []byte) error {
 	return nil
 }
 
-// verify is README.md's function, in Go.
+// verify is docs/webhook.md's function in Go.
 func verify(secret, header string, body []byte, now time.Time) error {
 	var times, signatures []string
 	for field := range strings.SplitSeq(header, ",") {
@@ -122,7 +122,7 @@ func verify(secret, header string, body []byte, now time.Time) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("none of %d signatures is right", len(signatures))
+	return fmt.Errorf("none of %d signatures matches", len(signatures))
 }
 
 // direct carries requests to a handler without a network.

@@ -25,7 +25,7 @@ import (
 	"github.com/eventuallytrue/audit/notify"
 )
 
-// reply is one answer of a receiver that misbehaves.
+// reply is a response of a receiver that misbehaves.
 type reply struct {
 	code  int // 0: it takes it
 	after string
@@ -55,7 +55,7 @@ func times(n int, r reply) []reply {
 	return out
 }
 
-func TestAnswers(t *testing.T) {
+func TestResponses(t *testing.T) {
 	const host = "post digest to https://tickets.example.com: "
 	for _, row := range []struct {
 		name     string
@@ -65,35 +65,35 @@ func TestAnswers(t *testing.T) {
 		err      string // empty: it was sent
 		refused  bool
 	}{
-		{"what is taken is sent once", nil, 1, 0, "", false},
-		{"any 2xx is a yes", []reply{{code: 204}}, 1, 0, "", false},
+		{"an accepted digest is sent once", nil, 1, 0, "", false},
+		{"any 2xx is a success", []reply{{code: 204}}, 1, 0, "", false},
 		{"a failure is tried again after a second", []reply{{code: 500}}, 2, time.Second, "", false},
-		{"two are, the second after three more", []reply{{code: 502}, {code: 504}}, 3, 4 * time.Second, "", false},
-		{"three are enough for one sweep", times(9, reply{code: 500, body: "boom"}), 3, 4 * time.Second, host + "status 500 Internal Server Error: boom", false},
-		{"a code without a name is shown as it is", times(9, reply{code: 599}), 3, 4 * time.Second, host + "status 599", false},
-		{"a request that came too slowly is sent again", []reply{{code: 408}}, 2, time.Second, "", false},
-		{"a key that is at work may pass", []reply{{code: 409}}, 2, time.Second, "", false},
-		{"a limit without a time is a failure", times(9, reply{code: 429}), 3, 4 * time.Second, host + "status 429 Too Many Requests", false},
-		{"a limit is obeyed to the second", []reply{{code: 429, after: "30"}}, 2, 30 * time.Second, "", false},
+		{"the second failure after three more", []reply{{code: 502}, {code: 504}}, 3, 4 * time.Second, "", false},
+		{"three tries at most", times(9, reply{code: 500, body: "boom"}), 3, 4 * time.Second, host + "status 500 Internal Server Error: boom", false},
+		{"a code without a name", times(9, reply{code: 599}), 3, 4 * time.Second, host + "status 599", false},
+		{"a request timeout is tried again", []reply{{code: 408}}, 2, time.Second, "", false},
+		{"a conflict is tried again", []reply{{code: 409}}, 2, time.Second, "", false},
+		{"a rate limit without a time is a failure", times(9, reply{code: 429}), 3, 4 * time.Second, host + "status 429 Too Many Requests", false},
+		{"a rate limit is obeyed", []reply{{code: 429, after: "30"}}, 2, 30 * time.Second, "", false},
 		{"so is maintenance", []reply{{code: 503, after: "90"}}, 2, 90 * time.Second, "", false},
-		{"and what is said as a date", []reply{{code: 503, after: "Sat, 01 Jan 2000 00:01:00 GMT"}}, 2, time.Minute, "", false},
-		{"a date that has passed is a second", []reply{{code: 503, after: "Fri, 31 Dec 1999 00:00:00 GMT"}}, 2, time.Second, "", false},
-		{"nobody is asked without end at once", times(9, reply{code: 429, after: "0"}), 10, 9 * time.Second, "", false},
-		{"waiting uses up no try", append(times(5, reply{code: 429, after: "7"}), times(2, reply{code: 500})...), 8, 39 * time.Second, "", false},
-		{"a time that is none is none", times(9, reply{code: 429, after: "-5"}), 3, 4 * time.Second, host + "status 429 Too Many Requests", false},
-		{"so is one beyond all numbers", times(9, reply{code: 429, after: strings.Repeat("9", 40)}), 3, 4 * time.Second, host + "status 429 Too Many Requests", false},
+		{"and a date", []reply{{code: 503, after: "Sat, 01 Jan 2000 00:01:00 GMT"}}, 2, time.Minute, "", false},
+		{"a date in the past is a second", []reply{{code: 503, after: "Fri, 31 Dec 1999 00:00:00 GMT"}}, 2, time.Second, "", false},
+		{"zero seconds is a second", times(9, reply{code: 429, after: "0"}), 10, 9 * time.Second, "", false},
+		{"waiting does not count as a try", append(times(5, reply{code: 429, after: "7"}), times(2, reply{code: 500})...), 8, 39 * time.Second, "", false},
+		{"a negative time is ignored", times(9, reply{code: 429, after: "-5"}), 3, 4 * time.Second, host + "status 429 Too Many Requests", false},
+		{"an overflow is ignored", times(9, reply{code: 429, after: strings.Repeat("9", 40)}), 3, 4 * time.Second, host + "status 429 Too Many Requests", false},
 		{
-			"nobody waits for longer than there is time",
+			"a wait beyond the deadline fails at once",
 			[]reply{{code: 429, after: "3600", body: "slow down"}},
 			1, 0,
 			host + "the receiver asked to wait 1h0m0s: status 429 Too Many Requests: slow down", false,
 		},
-		{"a year is a day", []reply{{code: 503, after: "31536000"}}, 1, 0, host + "the receiver asked to wait 24h0m0s: status 503 Service Unavailable", false},
-		{"what is refused is not tried again", []reply{{code: 403, body: "who are you?\n"}}, 1, 0, host + "status 403 Forbidden: who are you?", true},
-		{"nor is what is too large", []reply{{code: 413}}, 1, 0, host + "status 413 Request Entity Too Large", true},
-		{"nor what is gone", []reply{{code: 410, after: "5"}}, 1, 0, host + "status 410 Gone", true},
-		{"nor what is elsewhere", []reply{{code: 302, body: "/login"}}, 1, 0, host + "status 302 Found: redirects are not followed, set webhook.url to the target of the redirect", true},
-		{"a refusal after a failure is one", []reply{{code: 500}, {code: 401}}, 2, time.Second, host + "status 401 Unauthorized", true},
+		{"a year is cut to a day", []reply{{code: 503, after: "31536000"}}, 1, 0, host + "the receiver asked to wait 24h0m0s: status 503 Service Unavailable", false},
+		{"a refusal is not tried again", []reply{{code: 403, body: "who are you?\n"}}, 1, 0, host + "status 403 Forbidden: who are you?", true},
+		{"too large", []reply{{code: 413}}, 1, 0, host + "status 413 Request Entity Too Large", true},
+		{"gone", []reply{{code: 410, after: "5"}}, 1, 0, host + "status 410 Gone", true},
+		{"a redirect", []reply{{code: 302, body: "/login"}}, 1, 0, host + "status 302 Found: redirects are not followed, set webhook.url to the target of the redirect", true},
+		{"a refusal after a failure", []reply{{code: 500}, {code: 401}}, 2, time.Second, host + "status 401 Unauthorized", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -106,14 +106,14 @@ func TestAnswers(t *testing.T) {
 					got = err.Error()
 				}
 				if got != row.err || errors.Is(err, notify.ErrRefused) != row.refused {
-					t.Errorf("it says %q", got)
+					t.Errorf("got %q", got)
 				}
 				if took := time.Since(begin); len(to.seen) != row.requests || took != row.takes {
 					t.Errorf("%d requests in %s", len(to.seen), took)
 				}
 				for _, h := range to.seen {
 					if h.Get("Idempotency-Key") != to.seen[0].Get("Idempotency-Key") {
-						t.Error("the key of a repeat is another")
+						t.Error("the key of a repeat differs")
 					}
 				}
 			})
@@ -121,8 +121,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// wire is a receiver that writes bytes of any sort, and the transport that reaches
-// it, without a network and so in no time.
+// wire is a receiver that writes arbitrary bytes, and a transport to it without a network.
 type wire struct {
 	says  string
 	hangs bool // afterwards; else the line goes dead
@@ -158,7 +157,7 @@ func (w *wire) dial(context.Context, string, string) (net.Conn, error) {
 	return near, nil
 }
 
-// fault is something that goes wrong on the way or beyond it.
+// fault is a failure of the network or the receiver.
 type fault struct {
 	name    string
 	wire    *wire
@@ -166,38 +165,38 @@ type fault struct {
 	refused bool
 }
 
-// faults all try to bring the secret into an error, where they know it.
+// faults returns faults that try to get the secret into an error.
 func faults(cert *tls.Certificate) []fault {
 	answer := func(status, header, body string) *wire {
 		return &wire{says: fmt.Sprintf("HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s", status, header, len(body), body)}
 	}
 	return []fault{
-		{name: "a line that goes dead", wire: &wire{}},
-		{name: "a receiver that is silent", wire: &wire{hangs: true}},
-		{name: "no HTTP", wire: &wire{says: hidden + "\x1b[2J\u202e\r\n\r\n"}},
-		{name: "no HTTP, and much of it", wire: &wire{says: strings.Repeat("\x00"+hidden, 2000) + "\r\n\r\n"}},
-		{name: "a header that is none", wire: answer("200 OK", hidden+"\r\n", "")},
-		{name: "a length that is none", wire: &wire{says: "HTTP/1.1 200 OK\r\nContent-Length: " + hidden + "\r\n\r\n"}},
-		{name: "a status in words of its own", wire: answer("500 "+hidden, "", "")},
-		{name: "a code that is none", wire: answer("999999 "+hidden, "", "")},
+		{name: "a closed connection", wire: &wire{}},
+		{name: "no response", wire: &wire{hangs: true}},
+		{name: "not HTTP", wire: &wire{says: hidden + "\x1b[2J\u202e\r\n\r\n"}},
+		{name: "not HTTP, and long", wire: &wire{says: strings.Repeat("\x00"+hidden, 2000) + "\r\n\r\n"}},
+		{name: "an invalid header", wire: answer("200 OK", hidden+"\r\n", "")},
+		{name: "an invalid length", wire: &wire{says: "HTTP/1.1 200 OK\r\nContent-Length: " + hidden + "\r\n\r\n"}},
+		{name: "a status with its own text", wire: answer("500 "+hidden, "", "")},
+		{name: "an invalid status", wire: answer("999999 "+hidden, "", "")},
 		{name: "a body that ends too soon", wire: &wire{says: "HTTP/1.1 503 X\r\nContent-Length: 9999\r\n\r\n" + hidden}},
 		{name: "a body that does not end", wire: &wire{says: "HTTP/1.1 500 X\r\nContent-Length: 9999\r\n\r\n" + hidden, hangs: true}},
-		{name: "chunks that are none", wire: &wire{says: "HTTP/1.1 500 X\r\nTransfer-Encoding: chunked\r\n\r\n" + hidden}},
-		{name: "a time that is none", wire: answer("429 X", "Retry-After: "+hidden+"\r\n", "")},
+		{name: "invalid chunks", wire: &wire{says: "HTTP/1.1 500 X\r\nTransfer-Encoding: chunked\r\n\r\n" + hidden}},
+		{name: "an invalid time", wire: answer("429 X", "Retry-After: "+hidden+"\r\n", "")},
 		{name: "a page", wire: answer("403 X", "", "<html>\r\n\r\n\x1b]0;"+hidden+"\x07\u202e\u200b\xff"+strings.Repeat("e\u0301\u0301\u0301\u0301", 999)), refused: true},
 		{name: "an echo of the key", wire: answer("401 X", "", "expected a signature by "+hidden+", not by "+hidden+"."), refused: true},
 		{name: "half the key at the end of what is read", wire: answer("400 X", "", strings.Repeat(" ", 4096-len(hidden)+1)+hidden), refused: true},
 		{name: "half the key at the end of what is shown", wire: answer("400 X", "", strings.Repeat("x", 110)+hidden), refused: true},
 		{name: "a redirect", wire: answer("302 X", "Location: https://elsewhere.example.com/"+hidden+"\r\n", ""), refused: true},
 		{name: "a redirect that keeps the method", wire: answer("307 X", "Location: /"+hidden+"\r\n", hidden), refused: true},
-		{name: "a certificate that nobody signed", wire: &wire{cert: cert}},
-		{name: "a proxy that is none", proxy: `parse "http://me:` + hidden + `@proxy:1x": invalid port`},
+		{name: "a self-signed certificate", wire: &wire{cert: cert}},
+		{name: "an invalid proxy", proxy: `parse "http://me:` + hidden + `@proxy:1x": invalid port`},
 		{name: "a proxy with another password", proxy: `invalid proxy address "http://me:pass-of-the-proxy@proxy"`},
 	}
 }
 
-// No fault brings the secret, the path of the URL or a password into an error, a
-// log, or onto the wire, and none makes an error that a terminal would obey.
+// No fault gets the secret, the path of the URL or a password into an error, a log or a
+// request, or terminal control sequences into an error.
 func TestNoFaultShowsTheSecret(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	cert := server.TLS.Certificates[0]
@@ -220,7 +219,7 @@ func TestNoFaultShowsTheSecret(t *testing.T) {
 				s := newSender(t, scheme+"://tickets.example.com/hooks/7c1e?k=v", transport)
 				err := send(t.Context(), s, digests()["opened"])
 				if err == nil || errors.Is(err, notify.ErrRefused) != f.refused {
-					t.Fatalf("it says %v", err)
+					t.Fatalf("got %v", err)
 				}
 				t.Log(err)
 				lookAt(t, err.Error(), "7c1e", "k=v", "elsewhere", hidden[:len(hidden)-1], "pass-of-the-proxy")
@@ -238,7 +237,7 @@ func TestNoFaultShowsTheSecret(t *testing.T) {
 					"the sender": fmt.Sprintf("%v %+v %#v", s, []any{s}, s), "the request": sent,
 				} {
 					if strings.Contains(text, hidden) {
-						t.Errorf("%s holds the secret: %s", where, text)
+						t.Errorf("%s contains the secret: %s", where, text)
 					}
 				}
 			})
@@ -246,7 +245,7 @@ func TestNoFaultShowsTheSecret(t *testing.T) {
 	}
 }
 
-// lookAt checks what a person gets to read.
+// lookAt checks a text that people read.
 func lookAt(t *testing.T, said string, never ...string) {
 	t.Helper()
 	for _, bad := range append(never, hidden) {
@@ -255,13 +254,13 @@ func lookAt(t *testing.T, said string, never ...string) {
 		}
 	}
 	if strings.ContainsFunc(said, func(r rune) bool { return !unicode.IsPrint(r) }) || !utf8.ValidString(said) {
-		t.Errorf("it holds what cannot be seen: %q", said)
+		t.Errorf("it contains invisible characters: %q", said)
 	}
 	if n := utf8.RuneCountInString(said); n > 300 {
 		t.Errorf("it has %d characters", n)
 	}
 	if !strings.Contains(said, "://tickets.example.com: ") {
-		t.Errorf("it does not say whose fault it is: %s", said)
+		t.Errorf("it does not name the receiver: %s", said)
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// schema is as much of JSON Schema as digest.schema.json is written in: decoding
-// refuses any other keyword.
+// schema is the part of JSON Schema that digest.schema.json uses: decoding rejects other
+// keywords.
 type schema struct {
 	Schema      string             `json:"$schema"`
 	ID          string             `json:"$id"`
@@ -55,8 +55,8 @@ func readSchema(t *testing.T) *schema {
 	return root
 }
 
-// check returns what is wrong with a value. Readers pass over properties that they
-// do not know; here there must be none.
+// check returns what is wrong with a value. Readers ignore unknown properties; here they are
+// an error.
 func (s *schema) check(root *schema, path string, v any) []string {
 	var out []string
 	bad := func(ok bool, format string, args ...any) {
@@ -64,7 +64,7 @@ func (s *schema) check(root *schema, path string, v any) []string {
 			out = append(out, path+" "+fmt.Sprintf(format, args...))
 		}
 	}
-	if s.Ref != "" { // which stands beside a description at most
+	if s.Ref != "" { // other keywords beside it are descriptions
 		return root.Defs[strings.TrimPrefix(s.Ref, "#/$defs/")].check(root, path, v)
 	}
 	bad(s.Const == nil || reflect.DeepEqual(s.Const, v), "is %v", v)
@@ -75,7 +75,7 @@ func (s *schema) check(root *schema, path string, v any) []string {
 		bad(utf8.RuneCountInString(v) >= s.MinLength, "is short")
 		bad(regexp.MustCompile(s.Pattern).MatchString(v), "is %q", v)
 		_, err := time.Parse(time.RFC3339, v)
-		bad(s.Format != "date-time" || err == nil, "is no time: %q", v)
+		bad(s.Format != "date-time" || err == nil, "is not a time: %q", v)
 	case float64:
 		bad(s.Minimum == nil || v >= *s.Minimum, "is %v", v)
 	case []any:
@@ -121,7 +121,7 @@ func typeOf(v any) string {
 	return "null"
 }
 
-// unmet returns the properties that no document had.
+// unmet returns the properties that are in no document.
 func (s *schema) unmet(path string) []string {
 	var out []string
 	for name := range s.Properties {
@@ -149,7 +149,7 @@ func readDocument(t *testing.T, path string) any {
 	return v
 }
 
-func TestGoldensAreWhatTheSchemaSays(t *testing.T) {
+func TestGoldensMatchTheSchema(t *testing.T) {
 	root := readSchema(t)
 	paths, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(paths) != len(digests()) {
@@ -165,7 +165,7 @@ func TestGoldensAreWhatTheSchemaSays(t *testing.T) {
 	}
 }
 
-func TestTheSchemaRefuses(t *testing.T) {
+func TestTheSchemaRejects(t *testing.T) {
 	root := readSchema(t)
 	for _, row := range []struct {
 		name, want string
@@ -175,18 +175,18 @@ func TestTheSchemaRefuses(t *testing.T) {
 		{"no owner", "d lacks owner", func(d, _, _ map[string]any) { delete(d, "owner") }},
 		{"an empty digest", "d.items has 0 items", func(d, _, _ map[string]any) { d["items"] = []any{} }},
 		{"a list that is null", "d.items is of type null", func(d, _, _ map[string]any) { d["items"] = nil }},
-		{"a count below none", "d.open is -1", func(d, _, _ map[string]any) { d["open"] = -1.0 }},
-		{"an event nobody knows", "d.items[0].event is closed", func(_, i, _ map[string]any) { i["event"] = "closed" }},
-		{"a key that is none", `d.items[0].key is "1"`, func(_, i, _ map[string]any) { i["key"] = "1" }},
-		{"a time that is none", `d.items[0].finding.firstSeen is no time: "now"`, func(_, _, f map[string]any) { f["firstSeen"] = "now" }},
-		{"a field that it does not have", "d.items[0].finding has fixed, which", func(_, _, f map[string]any) { f["fixed"] = true }},
+		{"a negative count", "d.open is -1", func(d, _, _ map[string]any) { d["open"] = -1.0 }},
+		{"an unknown event", "d.items[0].event is closed", func(_, i, _ map[string]any) { i["event"] = "closed" }},
+		{"an invalid key", `d.items[0].key is "1"`, func(_, i, _ map[string]any) { i["key"] = "1" }},
+		{"an invalid time", `d.items[0].finding.firstSeen is not a time: "now"`, func(_, _, f map[string]any) { f["firstSeen"] = "now" }},
+		{"an unknown field", "d.items[0].finding has fixed, which", func(_, _, f map[string]any) { f["fixed"] = true }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := readDocument(t, "testdata/opened.json").(map[string]any)
 			i := d["items"].([]any)[0].(map[string]any)
 			row.spoil(d, i, i["finding"].(map[string]any))
 			if got := strings.Join(root.check(root, "d", any(d)), "\n"); !strings.Contains(got, row.want) {
-				t.Errorf("it says %q", got)
+				t.Errorf("got %q", got)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ import (
 	"github.com/eventuallytrue/audit/notify/webhook"
 )
 
-// signed returns a body and the header that it arrives with now.
+// signed returns a body, and the signature header that it is sent with now.
 func signed(t *testing.T) (body, header string) {
 	t.Helper()
 	to := &receiver{}
@@ -36,7 +36,7 @@ func signed(t *testing.T) (body, header string) {
 	return to.bodies[0], to.seen[0].Get(webhook.SignatureHeader)
 }
 
-// forgeries are what a receiver has to tell from what is genuine.
+// forgeries returns genuine and forged requests.
 func forgeries(body, header string, now time.Time) []struct {
 	name, secret, body, header string
 	ok                         bool
@@ -47,17 +47,17 @@ func forgeries(body, header string, now time.Time) []struct {
 		name, secret, body, header string
 		ok                         bool
 	}{
-		{"what is genuine is taken", hidden, body, header, true},
-		{"so is what has a signature of another version beside it", hidden, body, t + ",v0=00," + v1, true},
-		{"and one of another secret, while secrets change", hidden, body, t + ",v1=00," + v1, true},
-		{"another secret signs otherwise", hidden + "x", body, header, false},
-		{"a body that was changed is not", hidden, body + " ", header, false},
-		{"nor is a time that was changed", hidden, body, later + "," + v1, false},
-		{"nor one that stands twice", hidden, body, later + "," + header, false},
-		{"nor what has no signature", hidden, body, t, false},
-		{"nor what has no time", hidden, body, v1, false},
-		{"nor what has a time that is none", hidden, body, "t=now," + v1, false},
-		{"nor what has nothing", hidden, body, "", false},
+		{"a genuine request", hidden, body, header, true},
+		{"with a signature of another version", hidden, body, t + ",v0=00," + v1, true},
+		{"with a signature by another secret, during rotation", hidden, body, t + ",v1=00," + v1, true},
+		{"another secret", hidden + "x", body, header, false},
+		{"a modified body", hidden, body + " ", header, false},
+		{"a modified time", hidden, body, later + "," + v1, false},
+		{"two times", hidden, body, later + "," + header, false},
+		{"no signature", hidden, body, t, false},
+		{"no time", hidden, body, v1, false},
+		{"an invalid time", hidden, body, "t=now," + v1, false},
+		{"an empty header", hidden, body, "", false},
 	}
 }
 
@@ -66,29 +66,29 @@ func TestSignatures(t *testing.T) {
 	for _, row := range forgeries(body, header, time.Now()) {
 		t.Run(row.name, func(t *testing.T) {
 			if err := verify(row.secret, row.header, []byte(row.body), time.Now()); (err == nil) != row.ok {
-				t.Errorf("it says %v", err)
+				t.Errorf("got %v", err)
 			}
 		})
 	}
 	if err := verify(hidden, header, []byte(body), time.Now().Add(6*time.Minute)); err == nil {
-		t.Error("what is sent again after six minutes is taken")
+		t.Error("a request is accepted that is six minutes old")
 	}
 }
 
-// The function that README.md shows judges as the one in Go does.
-func TestTheFunctionThatIsShown(t *testing.T) {
+// The function in docs/webhook.md has the same results as the one in Go.
+func TestVerifyInReadme(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("there is no python3")
+		t.Skip("python3 is not installed")
 	}
-	page, err := os.ReadFile("README.md")
+	page, err := os.ReadFile("../../docs/webhook.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, code, _ := strings.Cut(string(page), "```python\n")
 	code, _, found := strings.Cut(code, "```")
 	if !found {
-		t.Fatal("README.md shows no Python")
+		t.Fatal("docs/webhook.md shows no Python")
 	}
 	body, header := signed(t)
 	rows := forgeries(body, header, time.Now())
@@ -115,15 +115,15 @@ print(json.dumps([verify(s.encode(), h, b.encode(), t) for s, h, b, t in json.lo
 	}
 	for i, row := range rows {
 		if got[i] != row.ok {
-			t.Errorf("%s: it says %t", row.name, got[i])
+			t.Errorf("%s: got %t", row.name, got[i])
 		}
 	}
 	if got[len(rows)] {
-		t.Error("it takes what is older than it may be")
+		t.Error("it accepts an old request")
 	}
 }
 
-func TestEachTryIsSignedAnew(t *testing.T) {
+func TestEachTryHasANewSignature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &receiver{answer: replies(reply{code: 503, after: "3600"})}
 		if err := send(t.Context(), newSender(t, "https://tickets.example.com", direct{to}), digests()["opened"]); err != nil {
@@ -146,7 +146,7 @@ func TestNew(t *testing.T) {
 		err  string
 	}{
 		{"no URL", webhook.Options{Secret: secret}, "read the URL of the webhook: it is not an http or https URL with a host"},
-		{"a URL that is none", webhook.Options{URL: "https://x:" + hidden, Secret: secret}, "read the URL of the webhook: it is not an http or https URL with a host"},
+		{"an invalid URL", webhook.Options{URL: "https://x:" + hidden, Secret: secret}, "read the URL of the webhook: it is not an http or https URL with a host"},
 		{"a file", webhook.Options{URL: "file://host/" + hidden, Secret: secret}, "read the URL of the webhook: it is not an http or https URL with a host"},
 		{"a password", webhook.Options{URL: "https://me:" + hidden + "@x", Secret: secret}, "read the URL of the webhook: it contains a user or password"},
 		{"no secret", webhook.Options{URL: "https://x", Secret: holding("\n")}, "read the secret of the webhook: it is empty"},
@@ -154,7 +154,7 @@ func TestNew(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if _, err := webhook.New(row.o); err == nil || err.Error() != row.err {
-				t.Errorf("it says %v", err)
+				t.Errorf("got %v", err)
 			}
 		})
 	}
@@ -163,18 +163,18 @@ func TestNew(t *testing.T) {
 	}
 }
 
-func TestAMessageOfAnotherSenderIsNotSent(t *testing.T) {
+func TestMessageOfAnotherSender(t *testing.T) {
 	to := &receiver{}
 	s := newSender(t, "https://tickets.example.com", direct{to})
 	m := s.Plan(digests()["opened"])[0]
 	m.Body = http.Header{}
 	_, err := s.Send(t.Context(), notify.Recipient{}, m, place)
 	if err == nil || errors.Is(err, notify.ErrRefused) || len(to.seen) != 0 {
-		t.Errorf("it says %v after %d requests", err, len(to.seen))
+		t.Errorf("got %v after %d requests", err, len(to.seen))
 	}
 }
 
-func TestASecretThatIsRotatedSignsFromThenOn(t *testing.T) {
+func TestRotatedSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &receiver{}
 		var content atomic.Value
@@ -187,21 +187,21 @@ func TestASecretThatIsRotatedSignsFromThenOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := send(t.Context(), s, digests()["opened"]); !errors.Is(err, notify.ErrRefused) {
-			t.Errorf("with last year's key it says %v", err)
+			t.Errorf("with last year's key got %v", err)
 		}
 		content.Store("")
 		const empty = "post digest to https://tickets.example.com: read the secret of the webhook: it is empty"
 		if err := send(t.Context(), s, digests()["opened"]); err == nil || err.Error() != empty || errors.Is(err, notify.ErrRefused) {
-			t.Errorf("while the file is written it says %v", err)
+			t.Errorf("while the file is written: got %v", err)
 		}
 		time.AfterFunc(2*time.Second, func() { content.Store(hidden) })
 		if err := send(t.Context(), s, digests()["opened"]); err != nil || len(to.bodies) != 1 {
-			t.Errorf("with this year's key it says %v", err)
+			t.Errorf("with this year's key got %v", err)
 		}
 	})
 }
 
-func TestAllWaitForWhatOneWasAsked(t *testing.T) {
+func TestPauseHoldsAllSenders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &receiver{answer: replies(reply{code: 429, after: "60"})}
 		s, begin := newSender(t, "https://tickets.example.com", direct{to}), time.Now()
@@ -217,16 +217,16 @@ func TestAllWaitForWhatOneWasAsked(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
 		if n := to.requests(); n != 1 {
-			t.Errorf("%d requests while it wanted to be left alone", n)
+			t.Errorf("%d requests during the pause", n)
 		}
 		wait.Wait()
 		if took := time.Since(begin); len(to.bodies) != 200 || took != time.Minute {
-			t.Errorf("%d were taken in %s", len(to.bodies), took)
+			t.Errorf("%d were accepted in %s", len(to.bodies), took)
 		}
 	})
 }
 
-// crowd counts how many requests are on their way at once.
+// crowd counts how many requests are in flight at once.
 type crowd struct {
 	mu        sync.Mutex
 	now, most int
@@ -246,7 +246,7 @@ func (c *crowd) add(n int) {
 	c.most = max(c.most, c.now)
 }
 
-func TestFewAreOnTheirWayAtOnce(t *testing.T) {
+func TestSendsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 8500*time.Millisecond)
 		defer cancel()
@@ -275,12 +275,12 @@ func TestFewAreOnTheirWayAtOnce(t *testing.T) {
 	})
 }
 
-func TestAReceiverThatHangsIsGivenUp(t *testing.T) {
+func TestHangingReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, begin := newSender(t, "https://tickets.example.com", hanging{}), time.Now()
 		err := send(t.Context(), s, digests()["opened"])
 		if err == nil || errors.Is(err, notify.ErrRefused) {
-			t.Errorf("it says %v", err)
+			t.Errorf("got %v", err)
 		}
 		if took := time.Since(begin); took != 64*time.Second {
 			t.Errorf("it took %s", took)
@@ -291,7 +291,7 @@ func TestAReceiverThatHangsIsGivenUp(t *testing.T) {
 			time.AfterFunc(after, func() { cancel(gone) })
 			begin = time.Now()
 			if err = send(ctx, s, digests()["opened"]); !errors.Is(err, gone) {
-				t.Errorf("it says %v", err)
+				t.Errorf("got %v", err)
 			}
 			if took := time.Since(begin); took != after {
 				t.Errorf("it took %s", took)
@@ -300,7 +300,7 @@ func TestAReceiverThatHangsIsGivenUp(t *testing.T) {
 	})
 }
 
-// hanging never answers.
+// hanging never responds.
 type hanging struct{}
 
 func (hanging) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -308,7 +308,7 @@ func (hanging) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, req.Context().Err()
 }
 
-// fakeStore is a store that loses hold when its publisher is killed.
+// fakeStore is a store whose writes fail once its publisher is killed.
 type fakeStore struct {
 	held map[string]audit.Stored
 	dead bool
@@ -346,16 +346,16 @@ func (s *fakeStore) Update(_ context.Context, next audit.Stored) (audit.Stored, 
 
 func (s *fakeStore) Delete(context.Context, audit.Stored) error { return nil }
 
-// world is a store, a receiver and a clock.
-type world struct {
+// fixture is a store, a receiver and a clock.
+type fixture struct {
 	store *fakeStore
 	to    *receiver
 	now   time.Time
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{store: &fakeStore{held: map[string]audit.Stored{}}, to: &receiver{}, now: swept}
+	w := &fixture{store: &fakeStore{held: map[string]audit.Stored{}}, to: &receiver{}, now: swept}
 	r := stolen()
 	r.SetNotification(audit.Notification{Sender: "webhook", Owner: "checkout", Pending: audit.EventOpened})
 	if _, err := w.store.Create(t.Context(), r); err != nil {
@@ -364,8 +364,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// deliver sweeps once, by a publisher that was started anew, and returns what became of it.
-func (w *world) deliver(t *testing.T) []string {
+// deliver delivers with a new publisher, and returns the deliveries.
+func (w *fixture) deliver(t *testing.T) []string {
 	t.Helper()
 	w.now = w.now.Add(10 * time.Minute)
 	d := &notify.Deliverer{
@@ -386,8 +386,8 @@ func (w *world) deliver(t *testing.T) []string {
 	return out
 }
 
-// heard returns the events that arrived, and how many different keys they had.
-func (w *world) heard(t *testing.T) (events []string, different int) {
+// received returns the events that arrived, and the number of different keys.
+func (w *fixture) received(t *testing.T) (events []string, different int) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, body := range w.to.bodies {
@@ -403,27 +403,27 @@ func (w *world) heard(t *testing.T) (events []string, different int) {
 	return events, len(seen)
 }
 
-func TestWhoIsKilledBeforeTheMarkRepeatsOneDigest(t *testing.T) {
-	w := newWorld(t)
+func TestCrashBeforeRecordingRepeatsOneDigest(t *testing.T) {
+	w := newFixture(t)
 	w.to.answer = func(_ http.ResponseWriter, n int) bool {
 		w.store.dead = n == 1
 		return false
 	}
 	if got := strings.Join(w.deliver(t), "\n"); !strings.Contains(got, errDead.Error()) {
-		t.Errorf("the publisher that was killed says %s", got)
+		t.Errorf("the killed publisher returned %s", got)
 	}
 	w.store.dead = false
 	for range 3 {
 		w.deliver(t)
 	}
-	events, different := w.heard(t)
+	events, different := w.received(t)
 	if diff := cmp.Diff([]string{"opened", "opened"}, events); diff != "" || different != 1 {
 		t.Errorf("%d of them different (-want +got):\n%s", different, diff)
 	}
 }
 
-func TestWhatIsToldAgainIsAnother(t *testing.T) {
-	w := newWorld(t)
+func TestLaterNotificationsHaveNewKeys(t *testing.T) {
+	w := newFixture(t)
 	w.deliver(t)
 	for range 2 {
 		w.now = w.now.Add(24 * time.Hour)
@@ -442,15 +442,15 @@ func TestWhatIsToldAgainIsAnother(t *testing.T) {
 		w.deliver(t)
 		w.deliver(t)
 	}
-	events, different := w.heard(t)
+	events, different := w.received(t)
 	want := []string{"opened", "reminder", "reminder", "resolved", "reopened", "resolved"}
 	if diff := cmp.Diff(want, events); diff != "" || different != len(want) {
 		t.Errorf("%d of them different (-want +got):\n%s", different, diff)
 	}
 }
 
-func TestWhatIsRefusedIsStoredWithoutTheSecret(t *testing.T) {
-	w := newWorld(t)
+func TestRefusalIsStoredWithoutTheSecret(t *testing.T) {
+	w := newFixture(t)
 	w.to.answer = replies(reply{code: 401, body: "sign by " + hidden})
 	const want = "post digest to https://tickets.example.com: status 401 Unauthorized: sign by <secret>"
 	if diff := cmp.Diff([]string{"webhook checkout refused " + want}, w.deliver(t)); diff != "" {

@@ -231,7 +231,7 @@ func (n *naive) coverings() []string {
 }
 
 // judged says what the rule makes of the sketch, in the same lines.
-func (s *sketch) judged() (findings, coverings []string, err error) {
+func (s *sketch) evaluated() (findings, coverings []string, err error) {
 	rule := hosts.Rule()
 	owner := func(m *snapshot.Meta) rules.Owner {
 		o := rules.Owner{Namespace: m.Namespace}
@@ -265,7 +265,7 @@ func (s *sketch) judged() (findings, coverings []string, err error) {
 
 // differ returns how the rule and the naive judge differ.
 func (s *sketch) differ() string {
-	findings, coverings, err := s.judged()
+	findings, coverings, err := s.evaluated()
 	if err != nil {
 		return err.Error()
 	}
