@@ -13,10 +13,10 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// judgeHosts lets the rule judge facts in which each namespace is its own owner,
+// evaluateHosts lets the rule judge facts in which each namespace is its own owner,
 // and returns findings as "host <- object, object" and advisories as "subject:
 // message", both sorted.
-func judgeHosts(t *testing.T, f snapshot.Facts) (findings, advisories []string) {
+func evaluateHosts(t *testing.T, f snapshot.Facts) (findings, advisories []string) {
 	t.Helper()
 	rule := hosts.Rule()
 	var b snapshot.Builder
@@ -119,7 +119,7 @@ func TestHostObjectsClaimHosts(t *testing.T) {
 			[]string{"team-b/odd: hosts that it may claim were not evaluated because they cannot be compared: HostRegexp(`.+`), shop.example.com:80"},
 		},
 	} {
-		findings, advisories := judgeHosts(t, c.facts)
+		findings, advisories := evaluateHosts(t, c.facts)
 		if diff := cmp.Diff(c.findings, findings); diff != "" {
 			t.Errorf("where %s: findings (-want +got):\n%s", c.says, diff)
 		}
