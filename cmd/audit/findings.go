@@ -14,7 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/rules"
 )
@@ -77,7 +77,7 @@ func (o *findingsOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := kube.NewStore(cfg, o.namespace, kube.StoreOptions{UserAgent: userAgent()})
+	store, err := store.New(cfg, o.namespace, store.Options{UserAgent: userAgent()})
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}

@@ -15,7 +15,9 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/rules"
@@ -27,7 +29,7 @@ import (
 type replica struct {
 	name       string
 	config     config.Config
-	source     *kube.Source
+	source     *source.Source
 	publisher  *audit.Publisher
 	lock       audit.Lock
 	deliveries *deliveries
@@ -36,24 +38,24 @@ type replica struct {
 func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, lock audit.Lock) *replica {
 	t.Helper()
 	c := told.slack.config(t)
-	source, err := kube.NewSource(cfg, kube.Options{OwnerKeys: c.Owners.Keys})
+	source, err := source.New(cfg, source.Options{OwnerKeys: c.Owners.Keys})
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := kube.NewStore(cfg, home, kube.StoreOptions{})
+	findings, err := store.New(cfg, home, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, alone := lock.(noLock)
 	deliverer := notify.Deliverer{
-		Store: store, Senders: []notify.Sender{told.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
+		Store: findings, Senders: []notify.Sender{told.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
 	}
 	r := &replica{name: name, config: c, source: source, lock: lock, deliveries: told}
 	r.publisher = &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding,
+		Store: findings, Source: source, Fit: store.FitFinding,
 		Notifier: func(res *audit.Result) audit.Notifier { return notifier{deliverer, &r.config, res} },
 		Reconciler: audit.Reconciler{
-			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
+			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(c.Limits.NewFindings), MaxNotifications: store.MaxNotifications,
 		},
 	}
 	return r
@@ -120,14 +122,14 @@ func (noLock) Acquire(ctx context.Context, _ func()) (context.Context, func(), e
 // turns is the Lease as a lock.
 type leaseLock struct {
 	t     *testing.T
-	lease *kube.Lease
+	lease *lease.Lease
 }
 
 // newTurns returns a lease that is asked for more often than usual, so that the
 // drill is short.
 func newLeaseLock(t *testing.T, cfg *rest.Config, host string) leaseLock {
 	t.Helper()
-	lease, err := kube.NewLease(cfg, home, home, kube.LeaseOptions{
+	lease, err := lease.New(cfg, home, home, lease.Options{
 		Host: host, Duration: 30 * time.Second, Renew: 25 * time.Second, Retry: 100 * time.Millisecond,
 	})
 	if err != nil {
@@ -142,7 +144,7 @@ func (l leaseLock) Acquire(ctx context.Context, begin func()) (context.Context, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return turn.Held(), func() {
+	return turn.Context(), func() {
 		if err := turn.Close(); err != nil {
 			l.t.Error(err)
 		}

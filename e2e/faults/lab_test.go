@@ -18,7 +18,8 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
@@ -30,8 +31,8 @@ const home = "audit"
 type lab struct {
 	cluster *kubetest.Cluster
 	client  kubernetes.Interface
-	store   *kube.Store // without faults
-	source  *kube.Source
+	store   *store.Store // without faults
+	source  *source.Source
 	now     world
 	truth   truth // of the world as it is; nil: nobody has looked
 }
@@ -47,7 +48,7 @@ func newLab(t *testing.T) *lab {
 	if l.client, err = kubernetes.NewForConfig(c.Config(kubetest.Admin)); err != nil {
 		t.Fatal(err)
 	}
-	if l.store, err = kube.NewStore(c.Config(kubetest.Admin), home, kube.StoreOptions{}); err != nil {
+	if l.store, err = store.New(c.Config(kubetest.Admin), home, store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	l.source = l.newSource(t, c.Config(kubetest.Admin))
@@ -169,7 +170,7 @@ func (s *stage) observe(t *testing.T) truth {
 	}
 	s.truth = truth{}
 	for _, f := range res.Findings {
-		s.truth[f.ID] = kube.FitFinding(f)
+		s.truth[f.ID] = store.FitFinding(f)
 	}
 	return s.truth
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/notify/slack"
@@ -38,10 +40,10 @@ func settings() *config.Config {
 	return &c
 }
 
-func (l *lab) newSource(t *testing.T, cfg *rest.Config) *kube.Source {
+func (l *lab) newSource(t *testing.T, cfg *rest.Config) *source.Source {
 	t.Helper()
 	// Small pages, so that there are later ones.
-	s, err := kube.NewSource(cfg, kube.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: noSleep})
+	s, err := source.New(cfg, source.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: noSleep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,9 +111,9 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	return out
 }
 
-func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
+func (s *stage) publisher(t *testing.T, source *source.Source) *audit.Publisher {
 	t.Helper()
-	store, err := kube.NewStore(s.proxy.Config(kubetest.Admin), home, kube.StoreOptions{PageSize: 3, Sleep: noSleep})
+	findings, err := store.New(s.proxy.Config(kubetest.Admin), home, store.Options{PageSize: 3, Sleep: noSleep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,15 +121,15 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 		slack.Options{Transport: s.board, Clock: clockOf(newClock())})
 	c := settings()
 	return &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding,
+		Store: findings, Source: source, Fit: store.FitFinding,
 		Reconciler: audit.Reconciler{
 			Hold: func(string) audit.Hold { return audit.Hold{Sweeps: s.plan.Sweeps} },
-			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
+			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: store.MaxNotifications,
 		},
 		Notifier: func(res *audit.Result) audit.Notifier {
 			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), HasSender: func(name string) bool { return name == notify.SlackName }}
 			return notifier{notify.Deliverer{
-				Store: store, Senders: []notify.Sender{sender{bot, s.board}},
+				Store: findings, Senders: []notify.Sender{sender{bot, s.board}},
 				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), WithLease: true, Clock: s.clock.Now, Routes: router.Routes(),
 			}}
 		},
@@ -158,17 +160,17 @@ func (s timed) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Buil
 }
 
 // newLease returns the lease. With faults it is a short one, so that it is also lost.
-func (s *stage) newLease(t *testing.T, clean bool) *kube.Lease {
+func (s *stage) newLease(t *testing.T, clean bool) *lease.Lease {
 	t.Helper()
-	opts := kube.LeaseOptions{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
+	opts := lease.Options{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
 	if clean {
-		opts = kube.LeaseOptions{}
+		opts = lease.Options{}
 	}
 	cfg := s.proxy.Config(kubetest.Admin)
 	if !clean {
 		cfg.Timeout = opts.Renew / 2
 	}
-	lease, err := kube.NewLease(cfg, home, home, opts)
+	lease, err := lease.New(cfg, home, home, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +179,7 @@ func (s *stage) newLease(t *testing.T, clean bool) *kube.Lease {
 
 // turns is the Lease as a lock.
 type leaseLock struct {
-	lease      *kube.Lease
+	lease      *lease.Lease
 	swept      func() // called between reading and publishing
 	unreleased *bool
 }
@@ -189,5 +191,5 @@ func (l *leaseLock) Acquire(ctx context.Context, begin func()) (context.Context,
 	if err != nil {
 		return nil, nil, err
 	}
-	return turn.Held(), func() { *l.unreleased = turn.Close() != nil }, nil
+	return turn.Context(), func() { *l.unreleased = turn.Close() != nil }, nil
 }
