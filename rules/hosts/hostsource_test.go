@@ -13,8 +13,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// evaluateHosts lets the rule judge facts in which each namespace is its own owner,
-// and returns findings as "host <- object, object" and advisories as "subject:
+// evaluateHosts runs the rule on facts in which each namespace is its own owner, and
+// returns findings as "host <- object, object" and advisories as "subject:
 // message", both sorted.
 func evaluateHosts(t *testing.T, f snapshot.Facts) (findings, advisories []string) {
 	t.Helper()
@@ -46,8 +46,8 @@ func evaluateHosts(t *testing.T, f snapshot.Facts) (findings, advisories []strin
 	return findings, advisories
 }
 
-// hostObject is an object of a host source; a wildcard with a "+" behind it
-// covers many labels.
+// hostObject is an object of a host source; a wildcard followed by
+// a "+" covers many labels.
 func hostObject(kind, namespace, name string, hosts ...string) snapshot.HostObject {
 	o := snapshot.HostObject{Meta: snapshot.Meta{Group: "example.com", Kind: kind, Namespace: namespace, Name: name}}
 	for _, h := range hosts {
