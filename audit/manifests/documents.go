@@ -60,7 +60,7 @@ func (d *documents) done() ([]byte, error) {
 	case d.size > maxYAML:
 		return nil, errLargeYAML
 	case d.behind:
-		return nil, documentError("parse YAML: something stands behind the dots that end it")
+		return nil, documentError("parse YAML: content follows the dots that end it")
 	case !d.filled:
 		return nil, nil
 	}

@@ -59,7 +59,7 @@ func (f fields) typeMeta(inherit typeMeta) (typeMeta, error) {
 		*to = cmp.Or(value, *to)
 	}
 	if t.APIVersion == "" || t.Kind == "" {
-		return t, errors.New("no apiVersion or no kind")
+		return t, errors.New("apiVersion or kind is missing")
 	}
 	return t, nil
 }
@@ -122,7 +122,7 @@ func (r *reader) list(where string, items part, t typeMeta, depth int) bool {
 	case items == nil:
 		return false
 	case depth == maxNesting:
-		return bad(fmt.Sprintf("more than %d lists in one another", maxNesting))
+		return bad(fmt.Sprintf("lists are nested more than %d deep", maxNesting))
 	case items[0] == 'n': // null
 		return true
 	}
@@ -207,7 +207,7 @@ func complete(data []byte, namespaced bool) ([]byte, types.NamespacedName, error
 func completed(namespace, name string, namespaced bool) (types.NamespacedName, error) {
 	switch {
 	case name == "":
-		return types.NamespacedName{}, errors.New("no metadata.name")
+		return types.NamespacedName{}, errors.New("metadata.name is missing")
 	case !namespaced:
 		namespace = ""
 	case namespace == "":

@@ -58,7 +58,7 @@ func (s *Source) readPath(ctx context.Context, r *reader, path string) error {
 			return nil
 		// Only who is asked to wait for a pipe waits.
 		case name != root || !stream(info):
-			r.problem(name, errors.New("it is no regular file"))
+			r.problem(name, errors.New("it is not a regular file"))
 			return nil
 		}
 		r.readFile(ctx, name)

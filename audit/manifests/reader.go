@@ -102,7 +102,7 @@ func (r *reader) twice(where string, o identity, data json.RawMessage) bool {
 	key, now := o.digest(), reading{where, digestOf(data)}
 	before, ok := r.seen[key]
 	if ok && before.sum != now.sum {
-		r.problem(where, fmt.Errorf("%s %s is another one than in %s", o.Kind, o.called(), before.where))
+		r.problem(where, fmt.Errorf("%s %s differs from the one in %s", o.Kind, o.called(), before.where))
 	}
 	r.seen[key] = now
 	return ok

@@ -135,7 +135,7 @@ func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, e
 		// A command that failed in front of a pipe, and a mistyped folder, look
 		// like this. An empty cluster is exported as an empty list.
 		if r.documents == documents && len(r.problems)+r.unlisted == problems {
-			r.problem(called(path), errors.New("it holds no object and no list"))
+			r.problem(called(path), errors.New("it contains no object and no list"))
 		}
 	}
 	return r, nil

@@ -99,7 +99,7 @@ func inspect(document []byte) error {
 		return err
 	}
 	if expanded(&root, map[*yaml.Node]int{}) > maxExpanded {
-		return fmt.Errorf("aliases make more than %d MiB of it", maxExpanded>>20)
+		return fmt.Errorf("aliases expand it to more than %d MiB", maxExpanded>>20)
 	}
 	if err := values.Decode(&more); !errors.Is(err, io.EOF) {
 		return errors.New("content follows its end, without a line of --- between")
