@@ -228,13 +228,13 @@ func (e *eventRecorder) record(ctx context.Context, res *audit.Result, published
 		return
 	}
 	host, _ := os.Hostname() // for people; the library has a name where there is none
-	events, err := events.New(e.cfg, e.namespace, events.Options{UserAgent: userAgent(), Instance: host})
+	recorder, err := events.New(e.cfg, e.namespace, events.Options{UserAgent: userAgent(), Instance: host})
 	var done []audit.Delivery
 	if err != nil {
 		done = []audit.Delivery{{Sender: "events", Result: audit.DeliveryFailed, Reason: err.Error()}}
 	} else {
-		done = events.Record(ctx, res.Started, published)
-		e.used = e.used.Plus(events.Usage())
+		done = recorder.Record(ctx, res.Started, published)
+		e.used = e.used.Plus(recorder.Usage())
 	}
 	published.Deliveries = append(published.Deliveries, done...)
 	slices.SortFunc(published.Deliveries, audit.CompareDeliveries)
