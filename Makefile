@@ -68,7 +68,7 @@ fmt: ## format the code
 .PHONY: generate
 generate: ## regenerate the CRDs and the generated parts of the documents and the chart
 	$(GO) generate ./audit/api/...
-	$(GO) test ./cmd/audit -run '^TestREADME' -update
+	$(GO) test ./cmd/audit -run '^TestDocs' -update
 	$(GO) generate ./charts
 
 .PHONY: demo

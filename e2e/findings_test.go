@@ -13,9 +13,8 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// findings returns the stored findings by name. One that is being created, and has no
-// status yet, is left out.
-func (w *world) findings(t *testing.T) map[string]v1alpha1.Finding {
+// findings returns the stored findings by name, without those that have no status yet.
+func (w *installation) findings(t *testing.T) map[string]v1alpha1.Finding {
 	t.Helper()
 	var list v1alpha1.FindingList
 	if err := json.Unmarshal([]byte(w.kubectl(t, "get", "findings", "-n", home, "-o", "json")), &list); err != nil {
@@ -42,16 +41,16 @@ func in(found map[string]v1alpha1.Finding, state v1alpha1.State) []string {
 	return names
 }
 
-// expectOpen compares the open findings with those that there should be.
-func (w *world) expectOpen(t *testing.T, want []string) {
+// expectOpen compares the open findings with the wanted ones.
+func (w *installation) expectOpen(t *testing.T, want []string) {
 	t.Helper()
 	if diff := cmp.Diff(want, in(w.findings(t), v1alpha1.StateOpen)); diff != "" {
 		t.Errorf("open findings (-want +got):\n%s", diff)
 	}
 }
 
-// audit runs the program outside the cluster, as an engineer does.
-func (w *world) audit(t *testing.T, args ...string) *exec.Cmd {
+// audit returns a command that runs the program outside the cluster.
+func (w *installation) audit(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	args = append([]string{"--once", "--config", policy, "--slack-api-url", w.slack.url}, args...)
 	cmd := exec.CommandContext(t.Context(), w.program, args...)
@@ -59,9 +58,8 @@ func (w *world) audit(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// idsOf returns the sorted ids of what a sweep outside the cluster finds that only
-// looks.
-func (w *world) idsOf(t *testing.T, args ...string) []string {
+// idsOf returns the sorted ids of the findings of a read-only sweep outside the cluster.
+func (w *installation) idsOf(t *testing.T, args ...string) []string {
 	t.Helper()
 	var stderr bytes.Buffer
 	cmd := w.audit(t, append(args, "--fail-on", "none", "-o", "json")...)

@@ -21,10 +21,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// podMayDoNothingElse looks at the process of a pod from outside, as the kernel has
-// it, and tries from its network, as its user and with its token, what it must not be
-// able to do.
-func podMayDoNothingElse(t *testing.T, w *world) {
+// podHasNoOtherRights checks the process of a pod as the kernel reports it, and tries
+// forbidden requests from its network, as its user and with its token.
+func podHasNoOtherRights(t *testing.T, w *installation) {
 	pid, err := w.PID(t.Context(), home, w.leader(t))
 	if err != nil {
 		t.Fatal(err)
@@ -34,16 +33,16 @@ func podMayDoNothingElse(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	const none = "0000000000000000"
-	expectSaid(t, string(status), "Uid:\t65532\t65532\t65532\t65532", "Gid:\t65532\t65532\t65532\t65532",
+	expectText(t, string(status), "Uid:\t65532\t65532\t65532\t65532", "Gid:\t65532\t65532\t65532\t65532",
 		"CapInh:\t"+none, "CapPrm:\t"+none, "CapEff:\t"+none, "CapBnd:\t"+none, "CapAmb:\t"+none, "NoNewPrivs:\t1", "Seccomp:\t2")
 	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	expectSaid(t, string(mounts), " / / ro,")
+	expectText(t, string(mounts), " / / ro,")
 
 	answers := map[string]int{
-		// What it must be able to do, or the rest would prove nothing.
+		// Requests that must succeed, or the others would prove nothing.
 		"GET /api/v1/namespaces": http.StatusOK,
 		"GET /apis/eventuallytrue.dev/v1alpha1/namespaces/" + home + "/findings": http.StatusOK,
 	}
@@ -54,13 +53,13 @@ func podMayDoNothingElse(t *testing.T, w *world) {
 	if diff := cmp.Diff(answers, found.Answers); diff != "" {
 		t.Errorf("answers of the API server (-want +got):\n%s", diff)
 	}
-	// These three every container has. None outlives the pod, or can be run.
+	// Every container has these three. They don't outlive the pod and can't be executed.
 	if diff := cmp.Diff([]string{"/dev/mqueue", "/dev/shm", "/dev/termination-log"}, found.Writable); diff != "" {
-		t.Errorf("what can be written to (-want +got):\n%s", diff)
+		t.Errorf("writable files (-want +got):\n%s", diff)
 	}
 }
 
-// forbidden are requests that must be refused.
+// forbidden returns requests that must be rejected.
 func forbidden() []string {
 	const core, own = "/api/v1", "/api/v1/namespaces/" + home
 	return []string{
@@ -87,13 +86,13 @@ func forbidden() []string {
 }
 
 // probe runs this test binary as the user of a process and in its network.
-func (w *world) probe(t *testing.T, pid int, requests map[string]int) tried {
+func (w *installation) probe(t *testing.T, pid int, requests map[string]int) probeResult {
 	t.Helper()
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Where a user without rights can get at it: /run is the node's own.
+	// In a folder that an unprivileged user can read: /run belongs to the node.
 	const copied = "/run/audit-e2e-probe"
 	if err := os.WriteFile(copied, self, 0o755); err != nil {
 		t.Fatal(err)
@@ -104,11 +103,11 @@ func (w *world) probe(t *testing.T, pid int, requests map[string]int) tried {
 	}
 	slices.Sort(args[len(args)-len(requests):])
 	cmd := exec.CommandContext(t.Context(), "nsenter", args...)
-	cmd.Env = []string{fmt.Sprintf("%s=%d", probed, pid)}
+	cmd.Env = []string{fmt.Sprintf("%s=%d", probedPID, pid)}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	var found tried
+	var found probeResult
 	if err == nil {
 		err = json.Unmarshal(out, &found)
 	}
@@ -118,21 +117,21 @@ func (w *world) probe(t *testing.T, pid int, requests map[string]int) tried {
 	return found
 }
 
-// probed is the variable that makes of the test binary a probe: it runs as the user
-// of the process with this id and in its network, and tells what that could do.
-const probed = "AUDIT_E2E_PROBED"
+// probedPID is the environment variable that turns the test binary into a probe. It is the
+// id of a process whose user and network the probe runs with.
+const probedPID = "AUDIT_E2E_PROBED"
 
-// tried is what a probe found out.
-type tried struct {
+// probeResult is what a probe could do.
+type probeResult struct {
 	Writable []string       // files and folders, sorted
-	Answers  map[string]int // of the API server, to "METHOD PATH"
+	Answers  map[string]int // status codes of the API server by "METHOD PATH"
 }
 
-// secrets is where a pod has the token of its ServiceAccount.
+// secrets is the folder of a pod's ServiceAccount token.
 const secrets = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-func beProbe(out io.Writer) int {
-	root := filepath.Join("/proc", os.Getenv(probed), "root")
+func runProbe(out io.Writer) int {
+	root := filepath.Join("/proc", os.Getenv(probedPID), "root")
 	found, err := probe(root, os.Args[1:])
 	if err == nil {
 		err = json.NewEncoder(out).Encode(found)
@@ -144,8 +143,8 @@ func beProbe(out io.Writer) int {
 	return 0
 }
 
-func probe(root string, requests []string) (tried, error) {
-	found := tried{Answers: map[string]int{}}
+func probe(root string, requests []string) (probeResult, error) {
+	found := probeResult{Answers: map[string]int{}}
 	var err error
 	if found.Writable, err = writable(root); err != nil {
 		return found, err
@@ -166,7 +165,7 @@ func probe(root string, requests []string) (tried, error) {
 	}
 	for _, request := range requests {
 		method, path, _ := strings.Cut(request, " ")
-		// The address of the Service, as the pod is told it.
+		// The address of the Service kubernetes.
 		r, err := http.NewRequest(method, "https://10.96.0.1"+path, strings.NewReader("{}"))
 		if err != nil {
 			return found, err
@@ -183,8 +182,8 @@ func probe(root string, requests []string) (tried, error) {
 	return found, nil
 }
 
-// writable returns what this user may write to, of all that a process sees as files
-// but the kernel's own and devices.
+// writable returns the files and folders that this user can write in a root folder, without
+// devices, /proc and /sys.
 func writable(root string) ([]string, error) {
 	var found []string
 	err := filepath.WalkDir(root+"/", func(path string, d fs.DirEntry, err error) error {
@@ -193,7 +192,7 @@ func writable(root string) ([]string, error) {
 		case name == "/proc" || name == "/sys":
 			return fs.SkipDir
 		case err != nil:
-			return fs.SkipDir // not even to be read
+			return fs.SkipDir // not readable
 		case d.Type()&(fs.ModeSymlink|fs.ModeDevice) != 0:
 			return nil
 		}

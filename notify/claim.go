@@ -287,15 +287,3 @@ func withGrace(ctx context.Context, d time.Duration) (context.Context, context.C
 	})
 	return longer, func() { stop(); cancel() }
 }
-
-// Sleep waits, or returns the cause of the context's end if that comes first.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

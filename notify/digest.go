@@ -128,3 +128,15 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 
 func (r refusal) Unwrap() error { return ErrRefused }
+
+// Sleep waits for d. If the context ends first, it returns the cause of that.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -8,95 +8,71 @@ import (
 	"io"
 	"reflect"
 	"regexp"
-	"sort"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
-	"gopkg.in/yaml.v3" // imported here only, so that another parser can take its place
+	"gopkg.in/yaml.v3"
 )
 
-// node is a node of the one document of a config file.
-type node struct {
-	kind nodeKind
-	at   place
-	// refused says why the node may not stand in a config at all. Such a node
-	// has neither text nor children.
-	refused string
-	text    string  // of a scalar
-	tag     string  // of a scalar, as YAML resolves it: "!!str", "!!int", "!!null" ...
-	keys    []*node // of a mapping, beside items
-	items   []*node // of a mapping or list
-}
+// MaxSize is the size in bytes that a config file may have.
+const MaxSize = 1 << 20
 
-type nodeKind uint8
-
-const (
-	scalar nodeKind = iota
-	mapping
-	list
-)
-
-func (n *node) null() bool { return n.kind == scalar && n.refused == "" && n.tag == "!!null" }
-
-// what says what the node is, for people.
-func (n *node) what() string {
-	switch {
-	case n.kind == mapping:
-		return "a mapping"
-	case n.kind == list:
-		return "a list"
-	}
-	switch n.tag {
-	case "!!str":
-		return "a string"
-	case "!!int", "!!float":
-		return "a number"
-	case "!!bool":
-		return "a boolean"
-	case "!!timestamp":
-		return "a date"
-	case "!!null":
-		return "nothing"
-	}
-	return "a value"
-}
-
-// parseYAML returns the root of the first document, or nil where there is
-// nothing in it or the data is not YAML, which it adds to the problems.
-func parseYAML(data []byte, p *problems) *node {
+// parseYAML returns the root of the only document, or nil if the document is empty.
+// If the data is not YAML it adds that to the problems and returns nil.
+func parseYAML(data []byte, p *problems) *yaml.Node {
 	if len(data) > MaxSize {
-		p.add(place{}, "", "is larger than %d KiB", MaxSize>>10)
+		p.add(place{}, "", "larger than %d KiB", MaxSize>>10)
 		return nil
 	}
-	// The parser takes UTF-16 as well, in which lines cannot be counted by bytes.
-	if !utf8.Valid(data) {
-		p.add(place{line: 1 + bytes.Count(data[:firstInvalid(data)], []byte("\n"))}, "", "is not UTF-8 text")
+	if line, fault := notText(data); fault != "" {
+		p.add(place{line: line}, "", "%s", fault)
 		return nil
 	}
 	first, second, err := documents(data)
 	if err != nil {
-		p.add(place{line: syntaxLine(data, err)}, "", "%s", syntaxMessage(err))
+		line, message := syntaxError(data, err)
+		p.add(place{line: line}, "", "%s", message)
 		return nil
 	}
 	if second != nil {
-		p.add(place{second.Line, second.Column}, "", "a second document: a config file has only one")
+		p.add(placeOf(second), "", "a config file has only one document, this is a second one")
 	}
 	if first == nil || len(first.Content) == 0 {
 		return nil
 	}
-	if root := convert(first.Content[0]); !root.null() {
+	if root := first.Content[0]; unsupported(root) != "" || !isNull(root) {
 		return root
 	}
 	return nil
 }
 
-// documents returns the first two documents of a stream, nil where there are
-// fewer.
+// notText returns where the data stops being text that YAML allows, and why. The
+// parser also reads UTF-16, and names no line for a control character.
+func notText(data []byte) (line int, fault string) {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fault = "not UTF-8 text"
+		case unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r):
+			fault = "not YAML: control characters are not allowed"
+		}
+		if fault != "" {
+			return 1 + bytes.Count(data[:i], []byte("\n")), fault
+		}
+		i += size
+	}
+	return 0, ""
+}
+
+// documents returns the first two documents of a stream, nil if there are fewer.
 func documents(data []byte) (first, second *yaml.Node, err error) {
-	// The parser is no longer developed: a fault of its own is one of the file's.
+	// The parser is no longer developed: a bug in it is reported as a fault of the file.
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("yaml: the parser gave up: %v", r)
+			err = fmt.Errorf("yaml: the parser failed: %v", r)
 		}
 	}()
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -112,101 +88,97 @@ func documents(data []byte) (first, second *yaml.Node, err error) {
 	return first, second, nil
 }
 
-// What of YAML is refused. Aliases let a small file grow without bound, and a
-// tag changes a value's type behind the back of whoever reads the file.
-const (
-	noAliases   = "anchors and aliases are not supported: write the value out"
-	noMergeKeys = "merge keys are not supported: write the values out"
-	noTags      = "YAML tags are not supported: write the value without one"
+var (
+	parserError   = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// convert copies a node and what is below it. The parser bounds the depth.
-func convert(y *yaml.Node) *node {
-	n := &node{at: place{y.Line, y.Column}}
-	switch {
-	case y.Kind == yaml.AliasNode || y.Anchor != "":
-		n.refused = noAliases
-	case y.Tag == "!!merge":
-		n.refused = noMergeKeys
-	case y.Style&yaml.TaggedStyle != 0:
-		n.refused = noTags
-	case y.Kind == yaml.ScalarNode:
-		n.text, n.tag = y.Value, y.Tag
-	case y.Kind == yaml.SequenceNode:
-		n.kind = list
-		for _, item := range y.Content {
-			n.items = append(n.items, convert(item))
-		}
-	default:
-		n.kind = mapping
-		for i := 0; i+1 < len(y.Content); i += 2 {
-			n.keys = append(n.keys, convert(y.Content[i]))
-			n.items = append(n.items, convert(y.Content[i+1]))
-		}
+// syntaxError returns the line that the parser names, the first if it names none, and
+// its message with a hint for the most frequent mistakes.
+func syntaxError(data []byte, err error) (line int, message string) {
+	message = err.Error()
+	if m := parserError.FindStringSubmatch(message); m != nil {
+		message = m[2]
+		line, _ = strconv.Atoi(m[1])
 	}
-	return n
-}
-
-var parserPrefix = regexp.MustCompile(`^yaml: (line \d+: )?`)
-
-// syntaxMessage returns what the parser says against a file, without the line
-// that it names, and what to do about the mistakes that people make most.
-func syntaxMessage(err error) string {
-	message := parserPrefix.ReplaceAllString(err.Error(), "")
+	if strings.HasPrefix(message, "did not find expected") {
+		line++ // the parser counts lines from zero here
+	}
+	line = max(line, 1)
+	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
+		before, _, _ := bytes.Cut(data, []byte("*"+m[1]))
+		return 1 + bytes.Count(before, []byte("\n")), noAliases
+	}
 	hint := ""
 	switch {
-	case strings.HasPrefix(message, "unknown anchor"):
-		return noAliases
 	case strings.HasPrefix(message, "mapping values are not allowed"):
 		hint = " (text with a colon and a space in it needs quotes)"
 	case strings.HasPrefix(message, "found character that cannot start any token"):
-		hint = " (text that begins with @, ` or % needs quotes, and tabs do not indent)"
+		hint = " (text that begins with @, ` or % needs quotes, and indentation must not contain tabs)"
 	case strings.HasPrefix(message, "found a tab"):
 		hint = " (indent with spaces)"
 	case message == "did not find expected key":
-		hint = " (is the line indented like its neighbours?)"
+		hint = " (check the indentation below this line)"
 	case message == "found unexpected end of stream":
-		hint = " (is a quote left open?)"
+		hint = " (check for a missing closing quote)"
 	}
-	return "not YAML: " + message + hint
+	return line, "not YAML: " + message + hint
 }
 
-// syntaxLine returns the line at which the parser meets the error. The parser
-// itself names the start of what it was reading, one line off, or no line. So
-// the line is the last one of the shortest beginning of the file with that
-// very error.
-func syntaxLine(data []byte, whole error) int {
-	lines := bytes.SplitAfter(data, []byte("\n"))
-	ends := make([]int, len(lines))
-	end := 0
-	for i, line := range lines {
-		end += len(line)
-		ends[i] = end
+// The parts of YAML that are refused. Aliases let a small file grow without bound,
+// and a tag changes the type of a value in a way that is easy to overlook.
+const (
+	noAliases   = "anchors and aliases are not supported, write out the value"
+	noMergeKeys = "merge keys are not supported, write out the values"
+	noTags      = "YAML tags are not supported, write the value without one"
+)
+
+// unsupported returns why a node is refused, or "".
+func unsupported(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		return noAliases
+	case n.Tag == "!!merge":
+		return noMergeKeys
+	case n.Style&yaml.TaggedStyle != 0:
+		return noTags
 	}
-	// The last line needs no proof.
-	return 1 + sort.Search(len(ends)-1, func(i int) bool {
-		_, _, err := documents(data[:ends[i]])
-		return err != nil && err.Error() == whole.Error()
-	})
+	return ""
 }
 
-func firstInvalid(data []byte) int {
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
+func placeOf(n *yaml.Node) place { return place{n.Line, n.Column} }
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// describe names the type of a node for people.
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
 	}
-	return len(data)
+	switch n.Tag {
+	case "!!str":
+		return "a string"
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "a boolean"
+	case "!!timestamp":
+		return "a date"
+	case "!!null":
+		return "nothing"
+	}
+	return "a value"
 }
 
-// decoder fills Go values from nodes. It goes on after a mistake, so that one
-// run finds them all. A struct takes the keys of its yaml tags and no others; a
-// value that can be wrong by itself has a type that reads its own text.
+// decoder fills Go values from nodes. It continues after a mistake, so that one run
+// finds all of them. A struct accepts the keys in its yaml tags and no others; a value
+// with a syntax of its own has a type that unmarshals text.
 type decoder struct {
 	found  *problems
-	at     map[string]place // of every path in the file
+	at     map[string]place // by path, for every path in the file
 	broken map[string]bool  // paths whose value was refused
 	unsure map[string]bool  // paths with something refused at or below them
 }
@@ -215,22 +187,22 @@ func newDecoder(found *problems) *decoder {
 	return &decoder{found: found, at: map[string]place{}, broken: map[string]bool{}, unsure: map[string]bool{}}
 }
 
-// refuse records that the value at a path is not to be used.
-func (d *decoder) refuse(n *node, path, format string, args ...any) {
+// refuse records that the value at a path must not be used.
+func (d *decoder) refuse(n *yaml.Node, path, format string, args ...any) {
 	d.broken[path] = true
-	d.found.add(n.at, path, format, args...)
+	d.found.add(placeOf(n), path, format, args...)
 }
 
 // value fills out, which must be addressable, from the node at a path.
-func (d *decoder) value(n *node, path string, out reflect.Value) {
+func (d *decoder) value(n *yaml.Node, path string, out reflect.Value) {
 	before := len(d.found.list)
 	defer func() {
 		if len(d.found.list) > before {
 			d.unsure[path] = true
 		}
 	}()
-	if n.refused != "" {
-		d.refuse(n, path, "%s", n.refused)
+	if why := unsupported(n); why != "" {
+		d.refuse(n, path, "%s", why)
 		return
 	}
 	if text, ok := out.Addr().Interface().(encoding.TextUnmarshaler); ok {
@@ -249,31 +221,31 @@ func (d *decoder) value(n *node, path string, out reflect.Value) {
 		d.sequence(n, path, out)
 	case reflect.String:
 		if d.isScalar(n, path, "!!str", "a string") {
-			out.SetString(n.text)
+			out.SetString(n.Value)
 		}
 	case reflect.Bool:
 		if d.isScalar(n, path, "!!bool", "true or false") {
-			out.SetBool(strings.EqualFold(n.text, "true"))
+			out.SetBool(strings.EqualFold(n.Value, "true"))
 		}
 	default:
-		d.refuse(n, path, "cannot be set: nothing reads a %s", out.Type())
+		d.refuse(n, path, "cannot decode a %s", out.Type())
 	}
 }
 
-// text lets a type read its own text, whatever YAML takes it for: to YAML a
-// date and a number are no strings.
-func (d *decoder) text(n *node, path string, out encoding.TextUnmarshaler) {
+// text lets a type unmarshal its own text, whatever YAML takes it for: to YAML, dates
+// and numbers are not strings.
+func (d *decoder) text(n *yaml.Node, path string, out encoding.TextUnmarshaler) {
 	if !d.isScalar(n, path, "", "a single value") {
 		return
 	}
-	if err := out.UnmarshalText([]byte(n.text)); err != nil {
+	if err := out.UnmarshalText([]byte(n.Value)); err != nil {
 		d.refuse(n, path, "%s", err)
 	}
 }
 
-// fields fills a struct. A section without anything in it is as good as none.
-func (d *decoder) fields(n *node, path string, out reflect.Value) {
-	if n.null() || !d.is(n, path, mapping, "a mapping") {
+// fields fills a struct. An empty section is the same as a missing one.
+func (d *decoder) fields(n *yaml.Node, path string, out reflect.Value) {
+	if isNull(n) || !d.is(n, path, yaml.MappingNode, "a mapping") {
 		return
 	}
 	byKey := map[string]reflect.Value{}
@@ -284,7 +256,7 @@ func (d *decoder) fields(n *node, path string, out reflect.Value) {
 			known = append(known, key)
 		}
 	}
-	d.entries(n, path, func(key string, k, v *node, at string) {
+	d.entries(n, path, func(key string, k, v *yaml.Node, at string) {
 		field, ok := byKey[key]
 		if !ok {
 			d.unknown(k, path, key, known)
@@ -294,104 +266,104 @@ func (d *decoder) fields(n *node, path string, out reflect.Value) {
 	})
 }
 
-// unknown refuses a key. What it was most likely meant for counts as broken,
-// so that nobody is told that it is missing as well.
-func (d *decoder) unknown(k *node, path, key string, known []string) {
+// unknown refuses a key. The key that was probably meant counts as broken, so that it
+// is not also reported as missing.
+func (d *decoder) unknown(k *yaml.Node, path, key string, known []string) {
 	if meant := suggest(key, known); meant != "" {
 		d.broken[join(path, meant)] = true
-		d.refuse(k, join(path, key), "unknown key (did you mean %s?)", meant)
+		d.refuse(k, join(path, key), "unknown key, did you mean %s?", meant)
 		return
 	}
-	d.refuse(k, join(path, key), "unknown key (known here: %s)", strings.Join(known, ", "))
+	d.refuse(k, join(path, key), "unknown key, want one of: %s", strings.Join(known, ", "))
 }
 
-// table fills a map whose keys are up to the operator.
-func (d *decoder) table(n *node, path string, out reflect.Value) {
-	if n.null() || !d.is(n, path, mapping, "a mapping") {
+// table fills a map with arbitrary keys.
+func (d *decoder) table(n *yaml.Node, path string, out reflect.Value) {
+	if isNull(n) || !d.is(n, path, yaml.MappingNode, "a mapping") {
 		return
 	}
 	out.Set(reflect.MakeMap(out.Type()))
-	d.entries(n, path, func(key string, _, v *node, at string) {
+	d.entries(n, path, func(key string, _, v *yaml.Node, at string) {
 		elem := reflect.New(out.Type().Elem()).Elem()
 		d.value(v, at, elem)
 		out.SetMapIndex(reflect.ValueOf(key), elem)
 	})
 }
 
-// entries calls each for the entries of a mapping, with the node of the key,
-// that of the value, and the path of the value. It refuses keys that are no
-// words or that stand there twice.
-func (d *decoder) entries(n *node, path string, each func(key string, k, v *node, at string)) {
+// entries calls each for the entries of a mapping, with the node of the key, the node
+// of the value, and the path of the value. It refuses keys that are not scalars, and
+// duplicates.
+func (d *decoder) entries(n *yaml.Node, path string, each func(key string, k, v *yaml.Node, at string)) {
 	first := map[string]int{}
-	for i, k := range n.keys {
-		switch {
-		case k.refused != "":
-			d.refuse(k, path, "%s", k.refused)
-			continue
-		case k.kind != scalar:
-			d.refuse(k, path, "a key is %s: only a word can be one", k.what())
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		if why := unsupported(k); why != "" {
+			d.refuse(k, path, "%s", why)
 			continue
 		}
-		at := join(path, k.text)
-		if line, ok := first[k.text]; ok {
-			// Its value is read all the same, for what is wrong with that.
-			d.found.add(k.at, at, "duplicate key (it is on line %d already)", line)
+		if k.Kind != yaml.ScalarNode {
+			d.refuse(k, path, "keys must be strings, got %s", describe(k))
+			continue
+		}
+		at := join(path, k.Value)
+		if line, ok := first[k.Value]; ok {
+			// Its value is still read, to find the mistakes in it.
+			d.found.add(placeOf(k), at, "duplicate key, first used on line %d", line)
 		} else {
-			first[k.text] = k.at.line
+			first[k.Value] = k.Line
 		}
-		d.at[at] = k.at
-		each(k.text, k, n.items[i], at)
+		d.at[at] = placeOf(k)
+		each(k.Value, k, v, at)
 	}
 }
 
-// sequence fills a slice, which takes the place of what was in it. A list of
-// sections may be without anything, which is what is left when all items are
-// commented out; of a list of values it would not be clear whether none or the
-// default is meant.
-func (d *decoder) sequence(n *node, path string, out reflect.Value) {
+// sequence fills a slice and replaces what was in it. A list of sections may have no
+// value, which is what remains when all items are commented out; for a list of values
+// it would be unclear whether an empty list or the default is meant.
+func (d *decoder) sequence(n *yaml.Node, path string, out reflect.Value) {
 	elem := out.Type().Elem()
-	if n.null() && elem.Kind() == reflect.Struct {
+	if isNull(n) && elem.Kind() == reflect.Struct {
 		return
 	}
-	if n.null() {
-		d.refuse(n, path, "has no value: write a list, or leave the key out for the default")
+	if isNull(n) {
+		d.refuse(n, path, "no value: write a list, or omit the key for the default")
 		return
 	}
-	if !d.is(n, path, list, "a list") {
+	if !d.is(n, path, yaml.SequenceNode, "a list") {
 		return
 	}
-	out.Set(reflect.MakeSlice(out.Type(), len(n.items), len(n.items)))
-	for i, item := range n.items {
+	out.Set(reflect.MakeSlice(out.Type(), len(n.Content), len(n.Content)))
+	for i, item := range n.Content {
 		at := index(path, i)
-		d.at[at] = item.at
+		d.at[at] = placeOf(item)
 		d.value(item, at, out.Index(i))
 	}
 }
 
-// is refuses a node of another kind.
-func (d *decoder) is(n *node, path string, kind nodeKind, want string) bool {
-	if n.kind == kind {
+// is reports whether a node is of a kind, and refuses it if not.
+func (d *decoder) is(n *yaml.Node, path string, kind yaml.Kind, want string) bool {
+	if n.Kind == kind {
 		return true
 	}
-	d.refuse(n, path, "wrong type: want %s, got %s", want, n.what())
+	d.refuse(n, path, "want %s, got %s", want, describe(n))
 	return false
 }
 
-// isScalar refuses a node that is no scalar of the given tag; any will do where
-// the tag is empty.
-func (d *decoder) isScalar(n *node, path, tag, want string) bool {
+// isScalar reports whether a node is a scalar with the given tag, or with any if the
+// tag is empty, and refuses it if not.
+func (d *decoder) isScalar(n *yaml.Node, path, tag, want string) bool {
 	switch {
-	case !d.is(n, path, scalar, want):
+	case !d.is(n, path, yaml.ScalarNode, want):
 		return false
-	case n.null():
-		d.refuse(n, path, "has no value: write one, or leave it out")
+	case isNull(n):
+		d.refuse(n, path, "no value: write one, or omit the key")
 		return false
-	case tag != "" && tag != n.tag:
+	case tag != "" && tag != n.Tag:
 		hint := ""
 		if tag == "!!str" {
-			hint = " (put it in quotes)"
+			hint = ": put it in quotes"
 		}
-		d.refuse(n, path, "wrong type: want %s, got %s%s", want, n.what(), hint)
+		d.refuse(n, path, "want %s, got %s%s", want, describe(n), hint)
 		return false
 	}
 	return true

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// Key is what people read of a key of the config.
+// Key describes a key of the config.
 type Key struct {
-	// Path is where it stands: behind [] in each item of a list, and with NAME in
-	// place of the name of a rule.
+	// Path is the path of the key, with [] for each item of a list and NAME for the
+	// name of a rule.
 	Path    string
-	Type    string // what its value is
-	Default string // as a file would spell it; empty where there is none
-	Doc     string // what it means, in a line
+	Type    string // of its value
+	Default string // as a file would spell it; empty if there is none
+	Doc     string // its meaning, in a line
 }
 
-// Keys returns every key that a config may have, in the order in which errors
-// name them. Sections are no keys of their own.
+// Keys returns every key of the config, in the order in which errors list them.
+// Sections are not keys.
 func Keys() []Key {
 	docs, defaults := keyDocs(), Default()
 	var keys []Key
 	walk("", reflect.ValueOf(defaults), func(path string, value reflect.Value) {
 		key := Key{Path: path, Type: typeName(value.Type()), Default: defaultOf(value)}
 		if doc, ok := docs[path]; ok {
-			key.Doc = doc.means
+			key.Doc = doc.text
 			if key.Default == "" {
 				key.Default = doc.otherwise
 			}
@@ -36,7 +36,7 @@ func Keys() []Key {
 	return keys
 }
 
-// walk calls each for every value below a section that is no section itself, with
+// walk calls each for every value below a section that is not itself a section, with
 // its path.
 func walk(path string, section reflect.Value, each func(path string, value reflect.Value)) {
 	for i := range section.NumField() {
@@ -58,26 +58,26 @@ func walk(path string, section reflect.Value, each func(path string, value refle
 	}
 }
 
-// isSection reports whether the decoder takes a type for a mapping of known keys.
+// isSection reports whether the decoder reads a type as a mapping with known keys.
 func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// typeName says what a value of a type is, and nothing of a type that is new.
+// typeName names the type of a value, and returns "" for an unknown type.
 func typeName(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		return typeName(t.Elem())
 	}
 	return map[reflect.Type]string{
-		reflect.TypeFor[string]():            "text",
+		reflect.TypeFor[string]():            "string",
 		reflect.TypeFor[[]string]():          "list of keys",
 		reflect.TypeFor[[]Glob]():            "list of globs",
 		reflect.TypeFor[[]ChannelGlob]():     "list of globs",
 		reflect.TypeFor[[]Direction]():       "list of Ingress, Egress",
-		reflect.TypeFor[bool]():              "true or false",
+		reflect.TypeFor[bool]():              "boolean",
 		reflect.TypeFor[map[string]string](): "mapping",
 		reflect.TypeFor[Channel]():           "channel ID",
-		reflect.TypeFor[Count]():             "whole number",
+		reflect.TypeFor[Count]():             "integer",
 		reflect.TypeFor[Duration]():          "duration",
 		reflect.TypeFor[Expiry]():            "date or time",
 		reflect.TypeFor[Glob]():              "glob",
@@ -92,14 +92,14 @@ func typeName(t reflect.Type) string {
 	}[t]
 }
 
-// defaultOf spells a value of the default config, empty where that leaves it out.
+// defaultOf returns a value of the default config as a file would spell it, or "".
 func defaultOf(value reflect.Value) string {
 	if value.IsZero() {
 		return ""
 	}
 	switch v := value.Interface().(type) {
 	case Duration:
-		return spelled(time.Duration(v))
+		return shortDuration(time.Duration(v))
 	case []string:
 		return "[" + strings.Join(v, ", ") + "]"
 	default:
@@ -107,8 +107,8 @@ func defaultOf(value reflect.Value) string {
 	}
 }
 
-// spelled writes a length of time without units that are zero: 24h, not 24h0m0s.
-func spelled(d time.Duration) string {
+// shortDuration formats a duration without units that are zero: 24h, not 24h0m0s.
+func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")
@@ -119,84 +119,84 @@ func spelled(d time.Duration) string {
 	return text
 }
 
-// keyDoc is what people read of a key beside its type.
+// keyDoc is the description of a key.
 type keyDoc struct {
-	means string
-	// otherwise is what holds without the key, where Default does not tell.
+	text string
+	// otherwise is the default, if Default does not have it.
 	otherwise string
 }
 
-// keyDocs says what each key means, by its path. The README's table and `audit
-// config explain` come from here.
+// keyDocs describes each key, by its path. The table of the documentation and `audit
+// config explain` are generated from it.
 func keyDocs() map[string]keyDoc {
 	return map[string]keyDoc{
 		"cluster": {"name of the cluster in reports, messages and metrics", "context of the kubeconfig, or the server"},
 
-		"owners.keys":             {"labels or annotations that name an owner, the most trusted first", ""},
-		"owners.sharedNamespaces": {"namespaces in which an object's own key wins over that of the Namespace", ""},
-		"owners.fallback":         {"owner who is told of what nobody owns; may be one of the teams", ""},
-		"owners.teams[].name":     {"name of the owner, as owner keys and findings have it", ""},
+		"owners.keys":             {"labels or annotations that name an owner, in order of precedence", ""},
+		"owners.sharedNamespaces": {"namespaces in which the owner of an object takes precedence over the owner of the Namespace", ""},
+		"owners.fallback":         {"owner who is notified of findings without an owner; may be one of the teams", ""},
+		"owners.teams[].name":     {"name of the owner, as in owner keys and findings", ""},
 		"owners.teams[].namespaces": {
-			"namespaces that the team owns; the first team in the file that claims one has it", "",
+			"namespaces that the team owns; the first team in the file that matches a namespace owns it", "",
 		},
-		"owners.teams[].namespaceSelector.matchLabels": {"labels of the Namespaces that the team owns; all must be there", ""},
-		"owners.teams[].slack.channel":                 {"where the team is told, with the bot token", ""},
+		"owners.teams[].namespaceSelector.matchLabels": {"labels of the Namespaces that the team owns; all of them must match", ""},
+		"owners.teams[].slack.channel":                 {"channel in which the team is notified; needs the bot token", ""},
 		"owners.teams[].slack.webhookFile": {
-			"in place of channel: path of the file with the URL of an incoming webhook, which takes no threads", "",
+			"path of a file with the URL of a Slack incoming webhook, instead of channel; webhooks do not support threads", "",
 		},
-		"owners.teams[].slack.mention":       {"who is called in messages to the team", "nobody"},
-		"owners.teams[].quietHours.from":     {"when the hours begin in which the team is sent nothing; what is due waits", ""},
-		"owners.teams[].quietHours.to":       {"when they are over, on the next day where it is earlier than from", ""},
-		"owners.teams[].quietHours.timeZone": {"zone of both, such as Europe/Berlin", "UTC"},
-		"owners.teams[].reportOnly":          {"findings of the team are stored and counted, and it is told nothing", "false"},
+		"owners.teams[].slack.mention":       {"who is mentioned in messages to the team", "no one"},
+		"owners.teams[].quietHours.from":     {"start of the hours in which the team gets no messages; messages are sent when they end", ""},
+		"owners.teams[].quietHours.to":       {"end of the quiet hours, on the next day if it is earlier than from", ""},
+		"owners.teams[].quietHours.timeZone": {"time zone of the quiet hours, such as Europe/Berlin", "UTC"},
+		"owners.teams[].reportOnly":          {"store and count findings of the team, but do not notify it", "false"},
 
-		"rules.NAME.enabled":    {"false switches the rule off", "true"},
-		"rules.NAME.severity":   {"what a violation weighs", "the rule's own"},
-		"rules.NAME.for":        {"how long something new waits before it is opened", "opened at once"},
-		"rules.NAME.directions": {"what must be denied by default; of rules that take directions", "[Ingress, Egress]"},
+		"rules.NAME.enabled":    {"whether the rule runs", "true"},
+		"rules.NAME.severity":   {"severity of findings", "the rule's own"},
+		"rules.NAME.for":        {"how long a new violation stays pending before a finding is opened", "opened at once"},
+		"rules.NAME.directions": {"directions of traffic that must be denied by default; only for rules with directions", "[Ingress, Egress]"},
 		"rules.NAME.exemptNamespaces": {
-			"namespaces that are not judged; of rules that take them", "[kube-system, kube-public, kube-node-lease]",
+			"namespaces that are not evaluated; only for rules with exempt namespaces", "[kube-system, kube-public, kube-node-lease]",
 		},
-		"rules.NAME.reportOnly": {"findings of the rule are stored and counted, and nobody is told", "false"},
+		"rules.NAME.reportOnly": {"store and count findings of the rule, but notify no one", "false"},
 
 		"exceptions[].rule":              {"rule whose violations are hidden", ""},
 		"exceptions[].subject.kind":      {"kind of the subject, such as Namespace", "any"},
 		"exceptions[].subject.namespace": {"namespaces whose violations are hidden", ""},
-		"exceptions[].subject.name":      {"name of the subject, such as a host, exactly", ""},
+		"exceptions[].subject.name":      {"exact name of the subject, such as a host", ""},
 		"exceptions[].subject.detail":    {"detail of the subject, such as Egress", "any"},
-		"exceptions[].reason":            {"why the violation may stay", ""},
-		"exceptions[].expires":           {"when it is over; of a date the end of that day in UTC", ""},
+		"exceptions[].reason":            {"why the violation is accepted", ""},
+		"exceptions[].expires":           {"when the exception expires; a date includes the whole day, in UTC", ""},
 
-		"hostSources[].group":    {`API group of a kind whose objects claim hosts, "" for the core group`, ""},
-		"hostSources[].version":  {"version of the API that is read", "that of the ready-made source"},
-		"hostSources[].resource": {"plural of the kind, in lower case", ""},
-		"hostSources[].kind":     {"the kind as its objects spell it", "that of the ready-made source"},
-		"hostSources[].hosts":    {"expression that yields the hosts of an object", "that of the ready-made source"},
+		"hostSources[].group":    {`API group of a kind whose objects claim hosts; "" is the core group`, ""},
+		"hostSources[].version":  {"API version that is read", "that of the built-in source"},
+		"hostSources[].resource": {"lower-case plural of the kind", ""},
+		"hostSources[].kind":     {"kind, as in its objects", "that of the built-in source"},
+		"hostSources[].hosts":    {"expression that returns the hosts of an object", "that of the built-in source"},
 		"hostSources[].wildcard": {"how many labels of a host a wildcard covers", "many"},
-		"hostSources[].enabled":  {"false switches a ready-made source off", "true"},
+		"hostSources[].enabled":  {"whether a built-in source is used", "true"},
 
 		"findings.keepResolved": {"how long a resolved finding is kept", ""},
-		"limits.newFindings":    {"more new findings in one sweep are a storm, of which owners are told in one summary", ""},
+		"limits.newFindings":    {"if one sweep opens more findings, it is a storm: owners get one summary instead of a message each", ""},
 
-		"slack.tokenFile":   {"path of the file with the bot token; without it AUDIT_SLACK_TOKEN in the environment may hold the token", ""},
-		"slack.remindAfter": {"how long an owner hears nothing of a finding that stays open", ""},
+		"slack.tokenFile":   {"path of a file with the bot token; without it the environment variable AUDIT_SLACK_TOKEN is used", ""},
+		"slack.remindAfter": {"how long after the last message an owner is reminded of an open finding", ""},
 		"slack.channelFrom.namespaceAnnotation": {
-			"annotation of Namespaces that names the channel of an owner who has none in owners.teams", "",
+			"annotation of Namespaces that names the channel of an owner without a channel in owners.teams", "",
 		},
-		"slack.channelFrom.allow": {"channels that it may name, by name (without #) or ID; no other counts", ""},
+		"slack.channelFrom.allow": {"channels that the annotation may name, by name (without #) or ID; all others are ignored", ""},
 
-		"webhook.url":        {"where each digest is sent to as JSON, for other chat and ticket systems", ""},
-		"webhook.secretFile": {"path of the file with the key by which it is signed", ""},
+		"webhook.url":        {"URL to which each digest is sent as JSON, for other chat and ticket systems", ""},
+		"webhook.secretFile": {"path of a file with the key that signs messages", ""},
 
-		"events": {"what becomes of a finding is recorded as Events on its objects too", "false"},
+		"events": {"also record changes of findings as Events on their objects", "false"},
 
-		"pushgateway.url":                    {"where metrics are pushed to after each sweep that publishes; it takes a cluster with a name", ""},
-		"pushgateway.timeout":                {"how long one push may take", ""},
-		"pushgateway.basicAuth.username":     {"user who pushes", ""},
-		"pushgateway.basicAuth.passwordFile": {"path of the file with the user's password", ""},
-		"pushgateway.bearerTokenFile":        {"path of the file with a token, in place of basicAuth", ""},
-		"pushgateway.caFile":                 {"path of the certificates of those who may have signed the server's, in place of the system's", ""},
-		"pushgateway.certFile":               {"path of the client's certificate", ""},
-		"pushgateway.keyFile":                {"path of its key", ""},
+		"pushgateway.url":                    {"URL of the Pushgateway to which metrics are pushed after each sweep that publishes; requires cluster", ""},
+		"pushgateway.timeout":                {"timeout of a push", ""},
+		"pushgateway.basicAuth.username":     {"user name for basic authentication", ""},
+		"pushgateway.basicAuth.passwordFile": {"path of a file with the password", ""},
+		"pushgateway.bearerTokenFile":        {"path of a file with a bearer token, as an alternative to basicAuth", ""},
+		"pushgateway.caFile":                 {"path of a file with the CA certificates to trust instead of the system's", ""},
+		"pushgateway.certFile":               {"path of a file with the client certificate", ""},
+		"pushgateway.keyFile":                {"path of a file with the key of the client certificate", ""},
 	}
 }

@@ -69,11 +69,11 @@ func each(t *testing.T, err error) []*config.Error {
 
 func TestParseNotText(t *testing.T) {
 	for _, c := range []struct{ name, data, want string }{
-		{"a byte that is not UTF-8", "cluster: a\nowners: {fallback: \xff}\n", "c.yaml:2: is not UTF-8 text"},
-		{"UTF-16", "\xff\xfea\x00", "c.yaml:1: is not UTF-8 text"},
-		{"a control character", "cluster: a\nowners: {fallback: \x01}\n", "c.yaml:2: not YAML: control characters are not allowed"},
-		{"nested without end", strings.Repeat("[", 20000), "c.yaml:1: not YAML: exceeded max depth of 10000"},
-		{"too large", strings.Repeat("#", config.MaxSize+1), "c.yaml: is larger than 1024 KiB"},
+		{"a byte that is not UTF-8", "cluster: a\nowners: {fallback: \xff}\n", "c.yaml: line 2: not UTF-8 text"},
+		{"UTF-16", "\xff\xfea\x00", "c.yaml: line 1: not UTF-8 text"},
+		{"a control character", "cluster: a\nowners: {fallback: \x01}\n", "c.yaml: line 2: not YAML: control characters are not allowed"},
+		{"nested without end", strings.Repeat("[", 20000), "c.yaml: line 1: not YAML: exceeded max depth of 10000"},
+		{"too large", strings.Repeat("#", config.MaxSize+1), "c.yaml: larger than 1024 KiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := config.Parse([]byte(c.data), "c.yaml", ruleSet())
@@ -102,19 +102,19 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte("clustre: prod\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Read(path, ruleSet()); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
+	if _, err := config.Read(path, ruleSet()); err == nil || !strings.HasPrefix(err.Error(), path+": line 1: ") {
 		t.Errorf("the error does not name the file as it was given: %v", err)
 	}
 	_, err := config.Read(filepath.Join(dir, "absent.yaml"), ruleSet())
 	if !errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("an absent file is not told in one line that wraps its cause: %v", err)
+		t.Errorf("the error of a missing file is not one line that wraps its cause: %v", err)
 	}
 	if _, err := config.Read(dir, ruleSet()); err == nil {
 		t.Error("a folder was read as a config")
 	}
 }
 
-// ruleSet has a rule of every sort that the config tells apart.
+// ruleSet has a rule of each kind that the config distinguishes.
 func ruleSet() []*rules.Rule {
 	return []*rules.Rule{
 		{
@@ -350,30 +350,30 @@ func FuzzParse(f *testing.F) {
 
 func TestNotes(t *testing.T) {
 	const (
-		noFallback = "owners.fallback: is not given: of what nobody owns nobody is told"
-		noPlace    = `owners.fallback: "b" is no team with a place in Slack: of what nobody owns nobody is told`
-		noToken    = "slack.tokenFile: is not given: AUDIT_SLACK_TOKEN in the environment must hold the token"
+		noFallback = "owners.fallback: not set: no one is notified of findings without an owner"
+		noPlace    = `owners.fallback: "b" is not a team with a Slack channel or webhook: no one is notified of findings without an owner`
+		noToken    = "slack.tokenFile: not set: the token must be in the environment variable AUDIT_SLACK_TOKEN"
 	)
 	for _, c := range []struct {
 		says, config string
 		want         []string
 	}{
 		{"nothing of an empty file", "", nil},
-		{"nothing of a fallback where nobody is told in Slack", "owners: {fallback: b}", nil},
+		{"nothing about a fallback if no one is notified in Slack", "owners: {fallback: b}", nil},
 		{"that a channel needs a token", "owners: {fallback: a, teams: [{name: a, slack: {channel: C0A}}]}", []string{noToken}},
 		{"that a Namespace's channel needs one too", "slack: {channelFrom: {namespaceAnnotation: a, allow: ['*']}}", []string{noFallback, noToken}},
 		{"not that an incoming webhook does", "owners: {fallback: a, teams: [{name: a, slack: {webhookFile: f}}]}", nil},
-		{"that nobody is the fallback", "owners: {teams: [{name: a, slack: {webhookFile: f}}]}", []string{noFallback}},
-		{"that the fallback is no team", "owners: {fallback: b, teams: [{name: a, slack: {webhookFile: f}}]}", []string{noPlace}},
+		{"that there is no fallback", "owners: {teams: [{name: a, slack: {webhookFile: f}}]}", []string{noFallback}},
+		{"that the fallback is not a team", "owners: {fallback: b, teams: [{name: a, slack: {webhookFile: f}}]}", []string{noPlace}},
 		{"that the fallback has no place", "owners: {fallback: b, teams: [{name: a, slack: {webhookFile: f}}, {name: b}]}", []string{noPlace}},
 		{
-			"nothing of it where everybody is told by the webhook",
+			"nothing about it if everyone is notified by the webhook",
 			"{owners: {fallback: b, teams: [{name: a, slack: {webhookFile: f}}]}, webhook: {url: 'http://a', secretFile: f}}", nil,
 		},
 		{
 			"that an exception has expired",
 			"exceptions: [{rule: owner-known, subject: {name: a}, reason: r, expires: 2026-12-31}]",
-			[]string{"config.yaml:1: exceptions[0].expires: expired (2026-12-31): give it a later end or take it out"},
+			[]string{"config.yaml: line 1: exceptions[0].expires: expired (2026-12-31): extend or remove it"},
 		},
 	} {
 		got := parse(t, c.config).Notes(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))

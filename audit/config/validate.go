@@ -9,22 +9,22 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// validator checks what a single value cannot tell about itself: what must be
-// there, what must not be there twice, and what must fit a rule.
+// validator checks what a single value cannot check itself: required keys,
+// duplicates, and what a rule accepts.
 type validator struct {
 	c   *Config
 	set []*rules.Rule
 	d   *decoder
 }
 
-// validate adds what is wrong in meaning to what the decoder found wrong in
-// form. It works on what could be decoded and is silent on the rest.
+// validate adds invalid values to the syntax errors that the decoder found. It
+// checks what could be decoded and skips the rest.
 func validate(c *Config, set []*rules.Rule, d *decoder) {
 	v := validator{c, set, d}
-	v.plain("", "cluster", c.Cluster)
-	// It is a part of a path at the Pushgateway, where these lead elsewhere.
+	v.printableName("", "cluster", c.Cluster)
+	// It is part of the path of a Pushgateway URL, where these have another meaning.
 	if c.Cluster == "." || c.Cluster == ".." {
-		v.add("", "cluster", "%s is no name of a cluster", shown(c.Cluster))
+		v.add("", "cluster", "%s is not a valid cluster name", shown(c.Cluster))
 	}
 	v.owners()
 	v.rules()
@@ -37,9 +37,9 @@ func validate(c *Config, set []*rules.Rule, d *decoder) {
 	v.pushgateway()
 }
 
-// add records a mistake with a key of a section, in the line of the key or, if
-// it is not there, of the section. A key whose value was refused already is
-// not spoken of again.
+// add records a mistake in a key of a section, on the line of the key or, if it is
+// missing, of the section. Further mistakes in a value that was refused are not
+// reported.
 func (v *validator) add(section, key, format string, args ...any) {
 	path := join(section, key)
 	if v.d.broken[path] {
@@ -59,58 +59,58 @@ func (v *validator) addItem(path string, i int, format string, args ...any) {
 	}
 }
 
-// given reports whether a key stands in the file.
+// given reports whether a key is in the file.
 func (v *validator) given(section, key string) bool {
 	_, ok := v.d.at[join(section, key)]
 	return ok
 }
 
-// plain refuses a name that is shown or compared and would not come out of
-// that as it is written.
-func (v *validator) plain(section, key, name string) {
+// printableName refuses a name that would not look in output as it is written in the
+// file.
+func (v *validator) printableName(section, key, name string) {
 	switch {
 	case strings.TrimSpace(name) != name:
 		v.add(section, key, "%s begins or ends with a space", shown(name))
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		v.add(section, key, "%s has characters that cannot be printed", shown(name))
+		v.add(section, key, "%s contains characters that cannot be printed", shown(name))
 	}
 }
 
-// missing says that a key is not there, or is there without anything in it.
+// missing reports a required key that is missing or empty.
 func (v *validator) missing(section, key string, given bool, why string) {
 	word := "missing"
 	if given {
-		word = "is empty"
+		word = "must not be empty"
 	}
 	v.add(section, key, "%s: %s", word, why)
 }
 
-// file checks the path of a file that holds a secret, which people like to write
-// in place of the path. The word says what the secret is.
+// file checks the path of a file with a secret. A frequent mistake is to write the
+// secret itself instead of the path. secret names the kind of secret.
 func (v *validator) file(section, key, path, secret string) {
 	switch {
 	case v.given(section, key) && strings.TrimSpace(path) == "":
-		v.add(section, key, "is empty: leave the key out where there is none")
+		v.add(section, key, "must not be empty: omit the key instead")
 	case strings.ContainsAny(path, "\n\r"):
-		v.add(section, key, "is no path: write the %[1]s to a file and name the file here", secret)
+		v.add(section, key, "not a path: write the %[1]s to a file and use the path of the file", secret)
 	case holdsSecret(path):
-		v.add(section, key, "looks like a %[1]s: write the %[1]s to a file and name the file here", secret)
+		v.add(section, key, "looks like a %[1]s: write the %[1]s to a file and use the path of the file", secret)
 	}
 }
 
 func (v *validator) owners() {
 	o := &v.c.Owners
 	if len(o.Keys) == 0 {
-		v.add("owners", "keys", "is empty: name one key at least, or leave it out for the default")
+		v.add("owners", "keys", "must not be empty: use at least one key, or omit it for the default")
 	}
 	for i, key := range o.Keys {
 		if err := checkLabelKey(key); err != nil {
 			v.addItem("owners.keys", i, "%s", err)
 		} else if slices.Index(o.Keys, key) < i {
-			v.addItem("owners.keys", i, "%s is there twice", shown(key))
+			v.addItem("owners.keys", i, "%s is listed twice", shown(key))
 		}
 	}
-	v.plain("owners", "fallback", o.Fallback)
+	v.printableName("owners", "fallback", o.Fallback)
 	first := map[string]string{}
 	for i := range o.Teams {
 		path := index("owners.teams", i)
@@ -120,7 +120,7 @@ func (v *validator) owners() {
 		v.team(path, &o.Teams[i])
 		name := o.Teams[i].Name
 		if other, ok := first[name]; ok {
-			v.add(path, "name", "%s is the name of %s on line %d already", shown(name), other, v.d.at[other].line)
+			v.add(path, "name", "%s is already the name of %s on line %d", shown(name), other, v.d.at[other].line)
 		} else if name != "" {
 			first[name] = path
 		}
@@ -128,14 +128,14 @@ func (v *validator) owners() {
 }
 
 func (v *validator) team(path string, t *Team) {
-	v.plain(path, "name", t.Name)
+	v.printableName(path, "name", t.Name)
 	if t.Name == "" {
-		v.missing(path, "name", v.given(path, "name"), "a team has a name")
+		v.missing(path, "name", v.given(path, "name"), "a team needs a name")
 	}
 	labels := t.NamespaceSelector.MatchLabels
 	selector := join(path, "namespaceSelector")
 	if v.given(path, "namespaceSelector") && len(labels) == 0 && !v.d.unsure[selector] {
-		v.add(path, "namespaceSelector", "selects nothing: name a label under matchLabels, or leave it out")
+		v.add(path, "namespaceSelector", "selects nothing: add a label under matchLabels, or omit it")
 	}
 	section := join(selector, "matchLabels")
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -150,8 +150,6 @@ func (v *validator) team(path string, t *Team) {
 	v.quietHours(path, t.QuietHours)
 }
 
-// This file checks how owners are told.
-
 func (v *validator) slack() {
 	v.file("slack", "tokenFile", v.c.Slack.TokenFile, "token")
 	from, path := v.c.Slack.ChannelFrom, "slack.channelFrom"
@@ -161,14 +159,14 @@ func (v *validator) slack() {
 	key, globs := v.given(path, "namespaceAnnotation"), v.given(path, "allow")
 	switch {
 	case key && from.NamespaceAnnotation == "", globs && !key:
-		v.missing(path, "namespaceAnnotation", key, "name the annotation of a Namespace that holds its channel")
+		v.missing(path, "namespaceAnnotation", key, "set it to the annotation of a Namespace that names its channel")
 	case key:
 		if err := checkLabelKey(from.NamespaceAnnotation); err != nil {
 			v.add(path, "namespaceAnnotation", "%s", err)
 		}
 	}
 	if len(from.Allow) == 0 && (globs || key) {
-		v.missing(path, "allow", globs, `name the channels that it may hold, such as "team-*"`)
+		v.missing(path, "allow", globs, `list the channels that it may name, such as "team-*"`)
 	}
 }
 
@@ -177,14 +175,14 @@ func (v *validator) teamSlack(path string, s *TeamSlack) {
 	channel, webhook := v.given(path, "channel"), v.given(path, "webhookFile")
 	switch {
 	case channel && webhook:
-		v.add(path, "webhookFile", "stands beside channel: name one of them")
+		v.add(path, "webhookFile", "conflicts with channel: use one of them")
 	// The channel may come from a Namespace.
 	case v.given(path, "mention") && !channel && !webhook && !v.given("slack", "channelFrom") && !v.d.unsure[path]:
-		v.add(path, "mention", "calls nobody: the team has neither channel nor webhookFile")
+		v.add(path, "mention", "has no effect: the team has neither channel nor webhookFile")
 	}
 }
 
-// quietHours checks those of a team, which stands at a path.
+// quietHours checks the quiet hours of the team at a path.
 func (v *validator) quietHours(team string, q QuietHours) {
 	path := join(team, "quietHours")
 	if !v.given(team, "quietHours") || v.d.unsure[path] {
@@ -192,16 +190,16 @@ func (v *validator) quietHours(team string, q QuietHours) {
 	}
 	from, to := v.given(path, "from"), v.given(path, "to")
 	if !from && !to && !v.given(path, "timeZone") {
-		return // a section without anything in it is as good as none
+		return // an empty section is the same as a missing one
 	}
 	if !from {
-		v.missing(path, "from", false, "say when the quiet hours begin, such as 22:00")
+		v.missing(path, "from", false, "set the time at which the quiet hours begin, such as 22:00")
 	}
 	if !to {
-		v.missing(path, "to", false, "say when the quiet hours are over, such as 07:00")
+		v.missing(path, "to", false, "set the time at which the quiet hours end, such as 07:00")
 	}
 	if from && to && q.From == q.To {
-		v.add(path, "to", "%s is when they begin: a team that is never told anything has reportOnly: true", q.To)
+		v.add(path, "to", "%s is also when they begin: to never notify a team, use reportOnly: true", q.To)
 	}
 }
 
@@ -209,7 +207,7 @@ func (v *validator) webhook() {
 	w := v.c.Webhook
 	v.file("webhook", "secretFile", w.SecretFile, "secret")
 	if holdsSecret(string(w.URL)) {
-		v.add("webhook", "url", "is the URL of an incoming webhook of Slack, which is a secret: write it to a file and name that as slack.webhookFile of a team")
+		v.add("webhook", "url", "is the URL of a Slack incoming webhook, which is a secret: write it to a file and set slack.webhookFile of a team to its path")
 	}
 	if v.d.unsure["webhook"] {
 		return
@@ -217,9 +215,9 @@ func (v *validator) webhook() {
 	url, secret := v.given("webhook", "url"), v.given("webhook", "secretFile")
 	switch {
 	case url && !secret:
-		v.missing("webhook", "secretFile", false, "name the file with the key by which messages are signed")
+		v.missing("webhook", "secretFile", false, "set the path of the file with the key that signs messages")
 	case secret && !url:
-		v.missing("webhook", "url", false, "say where messages are sent to")
+		v.missing("webhook", "url", false, "set the URL that messages are sent to")
 	}
 }
 
@@ -236,15 +234,15 @@ func (v *validator) pushgateway() {
 	}
 	switch {
 	case set && !v.given(section, "url"):
-		v.missing(section, "url", false, "without it nothing is pushed, and the other keys mean nothing")
+		v.missing(section, "url", false, "nothing is pushed without it, and the other keys have no effect")
 	case p.URL != "" && v.c.Cluster == "":
-		// In a pod every cluster has the same address, and they would overwrite
-		// each other's metrics.
-		v.missing("", "cluster", v.given("", "cluster"), "metrics are pushed under the name of the cluster")
+		// In a pod the API server has the same address in every cluster, so clusters
+		// would overwrite each other's metrics.
+		v.missing("", "cluster", v.given("", "cluster"), "metrics are pushed under the cluster name")
 	}
 	v.basicAuth(section)
 	if v.given(section, "basicAuth") && v.given(section, "bearerTokenFile") {
-		v.add(section, "bearerTokenFile", "stands beside basicAuth: a request can carry one of them only")
+		v.add(section, "bearerTokenFile", "conflicts with basicAuth: use one of them")
 	}
 	if (p.CertFile == "") != (p.KeyFile == "") {
 		missing, there := "keyFile", "certFile"
@@ -252,13 +250,13 @@ func (v *validator) pushgateway() {
 			missing, there = there, missing
 		}
 		if !v.given(section, missing) {
-			v.missing(section, missing, false, there+" is of no use without it")
+			v.missing(section, missing, false, there+" has no effect without it")
 		}
 	}
 	if strings.HasPrefix(strings.ToLower(string(p.URL)), "http:") {
 		for _, key := range []string{"caFile", "certFile", "keyFile"} {
 			if v.given(section, key) {
-				v.add(section, key, "means nothing to a URL that begins with http://")
+				v.add(section, key, "has no effect with a URL that begins with http://")
 			}
 		}
 	}
@@ -270,15 +268,15 @@ func (v *validator) basicAuth(section string) {
 		return
 	}
 	b := &v.c.Pushgateway.BasicAuth
-	v.plain(path, "username", b.Username)
+	v.printableName(path, "username", b.Username)
 	switch {
 	case b.Username == "":
-		v.missing(path, "username", v.given(path, "username"), "somebody has to be named")
+		v.missing(path, "username", v.given(path, "username"), "basic authentication needs a user name")
 	case strings.Contains(b.Username, ":"):
-		v.add(path, "username", "%s has a colon, which ends the name of a user", shown(b.Username))
+		v.add(path, "username", "%s contains a colon, which ends a user name", shown(b.Username))
 	}
 	if !v.given(path, "passwordFile") {
-		v.missing(path, "passwordFile", false, "write the password to a file and name the file here")
+		v.missing(path, "passwordFile", false, "write the password to a file and use the path of the file")
 	}
 	v.file(path, "passwordFile", b.PasswordFile, "password")
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -23,16 +25,16 @@ func (v *validator) rules() {
 		path, said := join("rules", name), v.c.Rules[name]
 		for _, s := range []rules.Setting{rules.SettingDirections, rules.SettingExemptNamespaces} {
 			if v.given(path, string(s)) && !slices.Contains(r.Settings, s) {
-				v.add(path, string(s), "rule %s takes no %s", name, s)
+				v.add(path, string(s), "rule %s has no setting %s", name, s)
 			}
 		}
 		if said.Directions != nil && len(said.Directions) == 0 {
-			v.add(path, "directions", "is empty: name Ingress, Egress or both, or switch the rule off with enabled: false")
+			v.add(path, "directions", "must not be empty: use Ingress, Egress or both, or disable the rule with enabled: false")
 		}
 		for i, d := range said.Directions {
 			at := join(path, "directions")
 			if first := slices.Index(said.Directions, d); first < i && !v.d.broken[index(at, first)] {
-				v.addItem(at, i, "%s is there twice", d)
+				v.addItem(at, i, "%s is listed twice", d)
 			}
 		}
 	}
@@ -54,31 +56,31 @@ func (v *validator) unknownRule(name string) string {
 	slices.Sort(known)
 	hint := ""
 	if meant := suggest(name, known); meant != "" {
-		hint = fmt.Sprintf(" (did you mean %s?)", meant)
+		hint = fmt.Sprintf(", did you mean %s?", meant)
 	}
-	return fmt.Sprintf("unknown rule%s; known: %s", hint, strings.Join(known, ", "))
+	return fmt.Sprintf("unknown rule%s (rules: %s)", hint, strings.Join(known, ", "))
 }
 
-// exception checks one exception, which stands at a path.
+// exception checks the exception at a path.
 func (v *validator) exception(path string, e *Exception) {
 	if v.d.broken[path] {
 		return
 	}
 	if strings.TrimSpace(e.Reason) == "" {
-		v.missing(path, "reason", v.given(path, "reason"), "say why the violation may stay")
+		v.missing(path, "reason", v.given(path, "reason"), "explain why the violation is accepted")
 	}
 	if e.Expires.End.IsZero() {
-		v.missing(path, "expires", v.given(path, "expires"), "an exception has an end, such as 2027-03-31")
+		v.missing(path, "expires", v.given(path, "expires"), "an exception needs an expiry, such as 2027-03-31")
 	}
 	subject := join(path, "subject")
 	if e.Subject == (Subject{}) && !v.d.unsure[subject] {
-		v.missing(path, "subject", v.given(path, "subject"), "name what is excepted")
+		v.missing(path, "subject", v.given(path, "subject"), "select what to except")
 		subject = ""
 	}
 	r := v.rule(e.Rule)
 	switch {
 	case e.Rule == "":
-		v.missing(path, "rule", v.given(path, "rule"), "name the rule that the exception is from")
+		v.missing(path, "rule", v.given(path, "rule"), "set the rule that the exception applies to")
 	case r == nil:
 		v.add(path, "rule", "%s: %s", shown(e.Rule), v.unknownRule(e.Rule))
 	case subject != "":
@@ -86,18 +88,18 @@ func (v *validator) exception(path string, e *Exception) {
 	}
 }
 
-// subject checks the subject of an exception, which stands at a path, against
-// what a rule has for subjects.
+// subject checks the subject of an exception, which is at a path, against the
+// subjects of a rule.
 func (v *validator) subject(path string, s Subject, r *rules.Rule) {
-	// Without text a field says nothing, so the exception would be for more
-	// than whoever wrote the field had in mind.
+	// An empty field matches anything, so the exception would apply to more than
+	// intended.
 	for key, value := range map[string]string{"kind": s.Kind, "name": s.Name, "detail": s.Detail} {
 		if v.given(path, key) && value == "" {
-			v.add(path, key, "is empty: leave the key out where it says nothing")
+			v.add(path, key, "must not be empty: omit the key instead")
 		}
 	}
 	if s.Kind != "" && s.Kind != r.Subject {
-		v.add(path, "kind", "%s: the subjects of rule %s are of kind %s", shown(s.Kind), r.Name, r.Subject)
+		v.add(path, "kind", "%s: subjects of rule %s have kind %s", shown(s.Kind), r.Name, r.Subject)
 	}
 	if r.Subject == rules.SubjectNamespace {
 		v.namespaceSubject(path, s, r)
@@ -106,17 +108,17 @@ func (v *validator) subject(path string, s Subject, r *rules.Rule) {
 	}
 }
 
-// namedSubject checks a subject that has a kind and a name and no more.
+// namedSubject checks a subject that has only a kind and a name.
 func (v *validator) namedSubject(path string, s Subject, r *rules.Rule) {
 	foreign := false
 	for _, key := range []string{"namespace", "detail"} {
 		if v.given(path, key) {
 			foreign = true
-			v.add(path, key, "rule %s judges a %s, which has no %s", r.Name, r.Subject, key)
+			v.add(path, key, "rule %s evaluates a %s, which has no %s", r.Name, r.Subject, key)
 		}
 	}
 	if s.Name == "" && !v.given(path, "name") && !foreign && !v.d.unsure[path] {
-		v.missing(path, "name", false, "name the "+strings.ToLower(r.Subject))
+		v.missing(path, "name", false, "set the "+strings.ToLower(r.Subject))
 	}
 }
 
@@ -125,26 +127,25 @@ func (v *validator) namespaceSubject(path string, s Subject, r *rules.Rule) {
 	namespace, name := v.given(path, "namespace"), v.given(path, "name")
 	switch {
 	case namespace && name:
-		v.add(path, "name", "names the namespace a second time: give namespace (a glob) or name (exact)")
+		v.add(path, "name", "conflicts with namespace: use namespace (a glob) or name (exact)")
 	case strings.ContainsAny(s.Name, `*?[\`):
-		v.add(path, "name", "%s is taken as it is: a glob goes under namespace", shown(s.Name))
+		v.add(path, "name", "%s is taken literally: use namespace for a glob", shown(s.Name))
 	case !namespace && !name && !v.d.unsure[path]:
-		v.missing(path, "namespace", false, `give namespace (a glob, "*" for all) or name (exact)`)
+		v.missing(path, "namespace", false, `use namespace (a glob, "*" for all) or name (exact)`)
 	}
 	if s.Detail == "" || !slices.Contains(r.Settings, rules.SettingDirections) {
 		return
 	}
 	var d Direction
 	if d.UnmarshalText([]byte(s.Detail)) != nil {
-		v.add(path, "detail", "%s: the detail of a subject of rule %s is %s or %s",
+		v.add(path, "detail", "%s: want %[3]s or %[4]s for rule %[2]s",
 			shown(s.Detail), r.Name, snapshot.DirectionIngress, snapshot.DirectionEgress)
 	}
 }
 
 var (
-	apiVersion   = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
-	resourceName = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
-	kindName     = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+	apiVersion = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
+	kindName   = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 )
 
 func (v *validator) hostSources() {
@@ -164,14 +165,14 @@ func (v *validator) hostSources() {
 			continue
 		}
 		if other, ok := first[h.resourceKind()]; ok {
-			v.add(path, "resource", "%s is the kind of %s on line %d already", h.resourceKind(), other, v.d.at[other].line)
+			v.add(path, "resource", "%s is already the kind of %s on line %d", h.resourceKind(), other, v.d.at[other].line)
 		} else {
 			first[h.resourceKind()] = path
 		}
 	}
 }
 
-// hostSource checks one source of hosts, which stands at a path.
+// hostSource checks the host source at a path.
 func (v *validator) hostSource(path string, h *HostSource, ready []hostsource.Source) {
 	v.hostKind(path, h)
 	known := slices.ContainsFunc(ready, func(s hostsource.Source) bool { return s.Kind == h.resourceKind() })
@@ -179,13 +180,13 @@ func (v *validator) hostSource(path string, h *HostSource, ready []hostsource.So
 		return
 	}
 	if h.off() && h.Version+h.Kind+h.Hosts.String() == "" {
-		v.add(path, "enabled", "switches nothing off: no source is ready-made for %s%s", shown(string(h.resourceKind())), nearest(h.resourceKind(), ready))
+		v.add(path, "enabled", "has no effect: there is no built-in source for %s%s", shown(string(h.resourceKind())), suggestSource(h.resourceKind(), ready))
 		return
 	}
 	for _, m := range []struct{ key, value, why string }{
-		{"version", h.Version, "name the version of the API, such as v1"},
-		{"kind", h.Kind, "name the kind as its objects spell it, such as Route"},
-		{"hosts", h.Hosts.String(), "write an expression in CEL that yields the hosts of an object"},
+		{"version", h.Version, "set the API version, such as v1"},
+		{"kind", h.Kind, "set the kind as in its objects, such as Route"},
+		{"hosts", h.Hosts.String(), "set a CEL expression that returns the hosts of an object"},
 	} {
 		if m.value == "" {
 			v.missing(path, m.key, v.given(path, m.key), m.why)
@@ -193,36 +194,36 @@ func (v *validator) hostSource(path string, h *HostSource, ready []hostsource.So
 	}
 }
 
-// hostKind checks which kind a source is for.
+// hostKind checks the kind of a host source.
 func (v *validator) hostKind(path string, h *HostSource) {
 	switch {
 	case !v.given(path, "group"):
-		v.missing(path, "group", false, `name the API group, or "" for the core group`)
-	case h.Group != "" && (len(h.Group) > 253 || !labelPrefix.MatchString(h.Group)):
-		v.add(path, "group", "%s is no API group: it is a domain in lower case, such as route.openshift.io", shown(h.Group))
+		v.missing(path, "group", false, `set the API group, or "" for the core group`)
+	case h.Group != "" && len(validation.IsDNS1123Subdomain(h.Group)) > 0:
+		v.add(path, "group", "%s is not a valid API group: use a lower-case domain, such as route.openshift.io", shown(h.Group))
 	}
 	switch {
 	case h.Resource == "":
-		v.missing(path, "resource", v.given(path, "resource"), "name the plural in lower case, such as routes")
-	case len(h.Resource) > 63 || !resourceName.MatchString(h.Resource):
-		v.add(path, "resource", "%s is no resource: it is the plural in lower case, as kubectl api-resources has it", shown(h.Resource))
+		v.missing(path, "resource", v.given(path, "resource"), "set the lower-case plural, such as routes")
+	case len(validation.IsDNS1035Label(h.Resource)) > 0:
+		v.add(path, "resource", "%s is not a valid resource: use the lower-case plural, as listed by kubectl api-resources", shown(h.Resource))
 	case h.resourceKind() == "secrets":
-		v.add(path, "resource", "Secrets are never read")
+		v.add(path, "resource", "secrets are never read")
 	default:
-		if r := v.reader(h.resourceKind()); r != nil && v.given(path, "group") {
-			v.add(path, "resource", "rule %s reads %s already, in its own way", r.Name, h.resourceKind())
+		if r := v.ruleThatReads(h.resourceKind()); r != nil && v.given(path, "group") {
+			v.add(path, "resource", "rule %s already reads %s", r.Name, h.resourceKind())
 		}
 	}
 	if h.Version != "" && !apiVersion.MatchString(h.Version) {
-		v.add(path, "version", "%s is no version: write v1, v1beta1 and the like, without the group", shown(h.Version))
+		v.add(path, "version", "%s is not a valid version: use v1, v1beta1 or similar, without the group", shown(h.Version))
 	}
 	if h.Kind != "" && (len(h.Kind) > 63 || !kindName.MatchString(h.Kind)) {
-		v.add(path, "kind", "%s is no kind: it is one word that begins with a capital, such as Route", shown(h.Kind))
+		v.add(path, "kind", "%s is not a valid kind: use one word that begins with a capital letter, such as Route", shown(h.Kind))
 	}
 }
 
-// reader returns a rule that reads a kind by itself, or nil.
-func (v *validator) reader(kind snapshot.Kind) *rules.Rule {
+// ruleThatReads returns a rule that reads a kind itself, or nil.
+func (v *validator) ruleThatReads(kind snapshot.Kind) *rules.Rule {
 	for _, r := range v.set {
 		if slices.Contains(r.Needs, kind) || slices.Contains(r.Uses, kind) {
 			return r
@@ -231,47 +232,40 @@ func (v *validator) reader(kind snapshot.Kind) *rules.Rule {
 	return nil
 }
 
-// nearest names the ready-made source that somebody most likely meant.
-func nearest(kind snapshot.Kind, ready []hostsource.Source) string {
+// suggestSource names the built-in source that was probably meant.
+func suggestSource(kind snapshot.Kind, ready []hostsource.Source) string {
 	known := make([]string, len(ready))
 	for i := range ready {
 		known[i] = string(ready[i].Kind)
 	}
 	if meant := suggest(string(kind), known); meant != "" {
-		return fmt.Sprintf(" (did you mean %s?)", meant)
+		return fmt.Sprintf(", did you mean %s?", meant)
 	}
-	return "; there are " + strings.Join(known, ", ")
+	return ", want one of: " + strings.Join(known, ", ")
 }
 
-var (
-	labelName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
-	labelPrefix = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
-)
-
-// checkLabelKey returns what Kubernetes would say against a key of labels or
-// annotations.
+// checkLabelKey returns why Kubernetes rejects a key of labels or annotations.
 func checkLabelKey(key string) error {
 	if key == "" {
-		return errors.New("is empty: name the key of a label or annotation")
+		return errors.New("must not be empty: use the key of a label or annotation")
 	}
-	name := key
-	if prefix, rest, ok := strings.Cut(key, "/"); ok {
-		if len(prefix) > 253 || !labelPrefix.MatchString(prefix) {
-			return fmt.Errorf("%s is no label key: what stands before the slash is no domain in lower case", shown(key))
-		}
-		name = rest
-	}
-	if len(name) > 63 || !labelName.MatchString(name) {
-		return fmt.Errorf("%s is no label key: a name has at most 63 letters, digits, dashes, dots and underscores, with a letter or digit at both ends", shown(key))
+	if faults := validation.IsQualifiedName(key); len(faults) > 0 {
+		return fmt.Errorf("%s is not a valid label key: %s", shown(key), withoutRegex(faults[0]))
 	}
 	return nil
 }
 
-// checkLabelValue returns what Kubernetes would say against the value of a
-// label. It may be empty.
+// checkLabelValue returns why Kubernetes rejects the value of a label.
 func checkLabelValue(value string) error {
-	if value != "" && (len(value) > 63 || !labelName.MatchString(value)) {
-		return fmt.Errorf("%s is no label value: it has at most 63 letters, digits, dashes, dots and underscores, with a letter or digit at both ends", shown(value))
+	if faults := validation.IsValidLabelValue(value); len(faults) > 0 {
+		return fmt.Errorf("%s is not a valid label value: %s", shown(value), withoutRegex(faults[0]))
 	}
 	return nil
+}
+
+// withoutRegex cuts the examples and the regular expression from a message of
+// apimachinery.
+func withoutRegex(message string) string {
+	message, _, _ = strings.Cut(message, " (e.g.")
+	return message
 }

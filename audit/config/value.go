@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Duration is a length of time above zero.
+// Duration is a duration greater than zero.
 type Duration time.Duration
 
 var (
@@ -26,23 +26,23 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(s)
 	switch {
 	case bareNumber.MatchString(s):
-		return fmt.Errorf("%s has no unit: write %sh for hours, %sm for minutes", shown(s), s, s)
+		return fmt.Errorf("%s has no unit: use %sh for hours, %sm for minutes", shown(s), s, s)
 	case wholeDays.MatchString(s):
 		days, _ := time.ParseDuration(strings.TrimSuffix(s, "d") + "h")
-		return fmt.Errorf("%s is counted in days: write %dh", shown(s), 24*int(days.Hours()))
+		return fmt.Errorf("%s is in days: use %dh", shown(s), 24*int(days.Hours()))
 	case err != nil:
-		return fmt.Errorf("%s is no duration: write hours, minutes and seconds, such as 24h or 1h30m", shown(s))
+		return fmt.Errorf("%s is not a valid duration: use hours, minutes and seconds, such as 24h or 1h30m", shown(s))
 	case v <= 0:
-		return fmt.Errorf("%s is not above zero", shown(s))
+		return fmt.Errorf("%s is not greater than zero", shown(s))
 	}
 	*d = Duration(v)
 	return nil
 }
 
-// Expiry is the end of an exception. The zero value is none at all, and has
-// always passed.
+// Expiry is the expiry of an exception. The zero value is not set, and has always
+// passed.
 type Expiry struct {
-	// End is the first moment at which the exception is over. For a date it is
+	// End is the first moment at which the exception has expired. For a date it is
 	// midnight UTC after that day.
 	End  time.Time
 	date bool
@@ -59,20 +59,20 @@ func (e *Expiry) UnmarshalText(text []byte) error {
 		return nil
 	}
 	if looksLikeDate.MatchString(s) {
-		return fmt.Errorf("%s is no day of the calendar", shown(s))
+		return fmt.Errorf("%s is not a calendar date", shown(s))
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return fmt.Errorf("%s is no date: write a day such as 2027-03-31 (its end in UTC counts) or a time such as 2027-03-31T18:00:00Z", shown(s))
+		return fmt.Errorf("%s is not a valid date: use a day such as 2027-03-31 (valid until its end in UTC) or a time such as 2027-03-31T18:00:00Z", shown(s))
 	}
 	*e = Expiry{End: t}
 	return nil
 }
 
-// Passed reports whether the expiry lies in the past, or is now.
+// Passed reports whether the expiry is in the past, or is now.
 func (e Expiry) Passed(now time.Time) bool { return !now.Before(e.End) }
 
-// String returns the expiry as the file spells it.
+// String returns the expiry as in the file.
 func (e Expiry) String() string {
 	if e.date {
 		return e.End.AddDate(0, 0, -1).Format(time.DateOnly)
@@ -83,28 +83,26 @@ func (e Expiry) String() string {
 // Equal reports whether two expiries are the same moment.
 func (e Expiry) Equal(o Expiry) bool { return e.End.Equal(o.End) }
 
-// Glob is a pattern for whole names of namespaces, as path.Match reads it: `*`
-// is any text, `?` one character, `[a-f]` one of a range, `[^a-f]` one outside
-// it, and a backslash takes the next character as it is. A name without any of
-// them matches itself only. `*` alone matches everything.
+// Glob is a pattern for whole names of namespaces, in the syntax of path.Match: `*`
+// matches any text, `?` one character, `[a-f]` one of a range, `[^a-f]` one outside
+// it, and a backslash escapes the next character. `*` alone matches everything.
 type Glob string
 
-// UnmarshalText refuses a pattern that is malformed or that the name of no
-// namespace can match.
+// UnmarshalText rejects a pattern that is malformed or that no namespace can match.
 func (g *Glob) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
-		return fmt.Errorf("is empty: name a namespace, or * for all")
+		return fmt.Errorf("must not be empty: use a namespace, or * for all")
 	}
 	if _, err := path.Match(s, ""); err != nil {
-		return fmt.Errorf("%s is no glob: a bracket is open or empty, or a backslash stands last", shown(s))
+		return fmt.Errorf("%s is not a valid glob: it has an unclosed or empty bracket, or a trailing backslash", shown(s))
 	}
-	// What stands in brackets may be a negation, so only patterns without them
-	// are looked at letter by letter.
+	// Brackets may contain a negation, so only patterns without them are checked
+	// character by character.
 	if !strings.ContainsAny(s, `[\`) {
 		for _, r := range s {
 			if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-*?", r) {
-				return fmt.Errorf("%s matches no namespace: no name has %q in it (this is a glob: * is any text, ? one character)",
+				return fmt.Errorf("%s matches no namespace: names cannot contain %q (in a glob, * matches any text and ? one character)",
 					shown(s), r)
 			}
 		}
@@ -117,7 +115,7 @@ func (g *Glob) UnmarshalText(text []byte) error {
 // matches nothing.
 func (g Glob) Match(name string) bool {
 	if g == "*" {
-		return true // path.Match stops at a slash
+		return true // path.Match does not match a slash
 	}
 	ok, err := path.Match(string(g), name)
 	return ok && err == nil
@@ -133,37 +131,37 @@ func firstMatch(globs []Glob, name string) (Glob, bool) {
 	return "", false
 }
 
-func matchAny(globs []Glob, name string) bool {
+func anyMatch(globs []Glob, name string) bool {
 	_, ok := firstMatch(globs, name)
 	return ok
 }
 
-// URL is the base URL of a server that is spoken to without credentials in it.
+// URL is the base URL of a server, without credentials in it.
 type URL string
 
-// UnmarshalText reads an http or https URL with a host. None of its errors
-// shows the URL, for what is wrong with it may be a password.
+// UnmarshalText reads an http or https URL with a host. None of its errors contains
+// the URL, because the invalid part may be a password.
 func (u *URL) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
-		return errors.New("is empty: leave the key out where there is none")
+		return errors.New("must not be empty: omit the key instead")
 	}
-	// The error of url.Parse quotes what it was given.
+	// The error of url.Parse quotes its input.
 	parsed, err := url.Parse(string(text))
 	switch {
 	case err != nil:
-		return errors.New("is no URL, such as http://pushgateway.monitoring:9091")
+		return errors.New("not a valid URL, such as http://pushgateway.monitoring:9091")
 	case parsed.User != nil:
-		return errors.New("holds a user or password: take them out, they would be seen in logs")
+		return errors.New("contains a user or password: remove them, they would appear in logs")
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
-		return errors.New("does not begin with http:// or https://")
+		return errors.New("must begin with http:// or https://")
 	case parsed.Hostname() == "":
 		return errors.New("has no host")
 	case parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "":
-		return errors.New("has a query or fragment: only scheme, host, port and path may stand here")
+		return errors.New("has a query or fragment: only scheme, host, port and path are allowed")
 	}
 	if port := parsed.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return errors.New("has a port that is not between 1 and 65535")
+			return errors.New("the port must be between 1 and 65535")
 		}
 	}
 	*u = URL(text)
@@ -173,8 +171,8 @@ func (u *URL) UnmarshalText(text []byte) error {
 // Hold is how long a new violation is pending before it is opened. The zero
 // value opens it at once.
 type Hold struct {
-	// Sweeps must see it one after the other; For must pass since the first
-	// one. One of the two is zero.
+	// Sweeps is how many sweeps in a row must find it; For is how long it must have
+	// existed. At most one of them is set.
 	Sweeps int
 	For    time.Duration
 }
@@ -191,20 +189,20 @@ func (h *Hold) UnmarshalText(text []byte) error {
 	}
 	var d Duration
 	if err := d.UnmarshalText(text); err != nil {
-		return fmt.Errorf("%s is neither a number of sweeps, such as 2 sweeps, nor a duration, such as 30m", shown(s))
+		return fmt.Errorf("%s is not a valid duration, such as 30m, or number of sweeps, such as 2 sweeps", shown(s))
 	}
 	*h = Hold{For: time.Duration(d)}
 	return nil
 }
 
-// Count is a whole number above zero.
+// Count is a positive integer.
 type Count int
 
 // UnmarshalText reads decimal digits.
 func (c *Count) UnmarshalText(text []byte) error {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 1 {
-		return fmt.Errorf("%s is no whole number above zero", shown(string(text)))
+		return fmt.Errorf("%s is not a positive integer", shown(string(text)))
 	}
 	*c = Count(n)
 	return nil

@@ -42,7 +42,7 @@ func TestGlobMatch(t *testing.T) {
 	}
 }
 
-// What a value refuses stands in testdata/bad, with the error it gives.
+// Values that are refused are in testdata/bad, with their errors.
 func TestValuesTaken(t *testing.T) {
 	for _, c := range []struct {
 		into encoding.TextUnmarshaler
@@ -126,11 +126,11 @@ limits: {newFindings: 20}
 
 func TestMistakesInHowFindingsLive(t *testing.T) {
 	for text, want := range map[string]string{
-		"rules: {owner-known: {for: twice}}":     `rules.owner-known.for: "twice" is neither a number of sweeps`,
-		"rules: {owner-known: {for: -1 sweeps}}": "is neither a number of sweeps",
-		"limits: {newFindings: 0}":               "limits.newFindings: \"0\" is no whole number above zero",
+		"rules: {owner-known: {for: twice}}":     `rules.owner-known.for: "twice" is not a valid duration, such as 30m, or number of sweeps`,
+		"rules: {owner-known: {for: -1 sweeps}}": "or number of sweeps, such as 2 sweeps",
+		"limits: {newFindings: 0}":               "limits.newFindings: \"0\" is not a positive integer",
 		"limits: {newFindings: many}":            "limits.newFindings",
-		"findings: {keepResolved: 30d}":          "findings.keepResolved: \"30d\" is counted in days: write 720h",
+		"findings: {keepResolved: 30d}":          "findings.keepResolved: \"30d\" is in days: use 720h",
 	} {
 		_, err := config.Parse([]byte(text), "audit.yaml", catalog.All())
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -15,18 +15,18 @@ import (
 
 func TestCompileRefuses(t *testing.T) {
 	for _, c := range []struct{ says, text, want string }{
-		{"an empty text", " \n", "is empty: write an expression that yields the hosts of an object"},
+		{"an empty text", " \n", "must not be empty: use an expression that returns the hosts of an object"},
 		{"a text of another language", "spec.host", "does not compile at column 1: undeclared reference to 'spec'"},
 		{"two expressions", "object.a object.b", "does not compile at column 10: mismatched input 'object' expecting <EOF>"},
 		{"a parenthesis left open on the second line", "object.a\n  .map(x, x", "does not compile at line 2, column 12: missing ')' at '<EOF>'"},
 		{"a mistake on the last line of three", "object.a\n  .b\n  .map(c, d)\n", "does not compile at line 3, column 11: undeclared reference to 'd'"},
 		{"a function that there is not", "hosts(object)", "does not compile at column 6: undeclared reference to 'hosts'"},
-		{"a number", "1", "yields int: want a list of strings, one string or null"},
-		{"a yes or no", "object.a == 'b'", "yields bool: want a list of strings, one string or null"},
-		{"a list of numbers", "[1]", "yields list(int): want a list of strings, one string or null"},
-		{"a list of lists", "[['a']]", "yields list(list(string)): want a list of strings, one string or null"},
-		{"a map", "{'a': 'b'}", "yields map(string, string): want a list of strings, one string or null"},
-		{"a number that may be missing", "optional.of(1)", "yields optional_type(int): want a list of strings, one string or null"},
+		{"a number", "1", "returns int, want a list of strings, a string or null"},
+		{"a yes or no", "object.a == 'b'", "returns bool, want a list of strings, a string or null"},
+		{"a list of numbers", "[1]", "returns list(int), want a list of strings, a string or null"},
+		{"a list of lists", "[['a']]", "returns list(list(string)), want a list of strings, a string or null"},
+		{"a map", "{'a': 'b'}", "returns map(string, string), want a list of strings, a string or null"},
+		{"a number that may be missing", "optional.of(1)", "returns optional_type(int), want a list of strings, a string or null"},
 		{"a text that is too long", strings.Repeat("a", 9000), "is longer than 8 KiB"},
 		{"a text that nests too deep", strings.Repeat("(", 500) + "'a'" + strings.Repeat(")", 500), "does not compile: expression recursion limit exceeded: 64"},
 		{"letters that move the cursor", "'a' + '\x1b[2J", "does not compile at column 7: token recognition error at: ''\x20[2J'"},
@@ -61,11 +61,11 @@ func TestEval(t *testing.T) {
 		{"cel.bind(s, object.spec, [s.one, 'z.' + s.one])", []string{"a.com", "z.a.com"}, ""},
 		{"traefikHosts('Host(`a.com`)')", []string{"a.com"}, ""},
 		{"object.spec.two", nil, "no such key: two"},
-		{"['a.com', 1]", nil, "the expression yields a list with a value of type int"},
-		{"object.spec.number", nil, "the expression yields a value of type int"},
-		{"object.spec.map", nil, "the expression yields a value of type map"},
-		{"object.spec.mixed", nil, "the expression yields a list with a value of type int"},
-		{"object.spec.deep", nil, "the expression yields a list with a value of type list"},
+		{"['a.com', 1]", nil, "the expression returns a list with a value of type int"},
+		{"object.spec.number", nil, "the expression returns a value of type int"},
+		{"object.spec.map", nil, "the expression returns a value of type map"},
+		{"object.spec.mixed", nil, "the expression returns a list with a value of type int"},
+		{"object.spec.deep", nil, "the expression returns a list with a value of type list"},
 		{"object.spec.number.split(',')", nil, "no such overload"},
 		{"traefikHosts(object.spec.number)", nil, "no such overload"},
 	} {
@@ -88,14 +88,14 @@ func TestEvalWithoutExpression(t *testing.T) {
 // A hostile object is given up, and soon.
 func TestEvalLimits(t *testing.T) {
 	for _, c := range []struct{ says, text, object, want string }{
-		{"a loop over a long list", "object.l.filter(x, x.contains('.'))", list(100_000), "that takes more than a cost of 50000 in CEL"},
-		{"a loop in a loop", "object.l.filter(x, object.l.exists(y, y == x + 'b'))", list(1_000), "that takes more than a cost of 50000 in CEL"},
-		{"a string that doubles", "object.l.map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).join('')", list(2_000), "that takes more than a cost of 50000 in CEL"},
+		{"a loop over a long list", "object.l.filter(x, x.contains('.'))", list(100_000), "the expression exceeds the CEL cost limit of 50000"},
+		{"a loop in a loop", "object.l.filter(x, object.l.exists(y, y == x + 'b'))", list(1_000), "the expression exceeds the CEL cost limit of 50000"},
+		{"a string that doubles", "object.l.map(x, x + x).map(x, x + x).map(x, x + x).map(x, x + x).join('')", list(2_000), "the expression exceeds the CEL cost limit of 50000"},
 		{
 			"a long rule again and again", "object.l.map(x, traefikHosts(object.rule)).flatten()",
-			`{"rule": "` + strings.Repeat("x", 60_000) + `", ` + list(1_000)[1:], "that takes more than a cost of 50000 in CEL",
+			`{"rule": "` + strings.Repeat("x", 60_000) + `", ` + list(1_000)[1:], "the expression exceeds the CEL cost limit of 50000",
 		},
-		{"more hosts than anybody has", "object.l", list(5_001), "it has more than 5000 hosts"},
+		{"more hosts than anybody has", "object.l", list(5_001), "the object has more than 5000 hosts"},
 	} {
 		object := decode(t, c.object)
 		_, err := compile(t, c.text).Eval(t.Context(), object)
@@ -144,4 +144,24 @@ func decode(t testing.TB, text string) map[string]any {
 // list returns an object whose field l is a list of n strings.
 func list(n int) string {
 	return `{"l": [` + strings.TrimSuffix(strings.Repeat(`"a",`, n), ",") + `]}`
+}
+
+func BenchmarkRead(b *testing.B) {
+	for _, c := range []struct {
+		source  hostsource.Source
+		objects []objectOf
+	}{
+		{builtIn(b, "routes.route.openshift.io"), openshiftObjects()},
+		{builtIn(b, "virtualservices.networking.istio.io"), istioObjects()},
+		{builtIn(b, "ingressroutes.traefik.io"), traefikObjects()},
+		{builtIn(b, "httpproxies.projectcontour.io"), contourObjects()},
+		{builtIn(b, "domainmappings.serving.knative.dev"), knativeObjects()},
+	} {
+		b.Run(c.source.Object, func(b *testing.B) {
+			object := decode(b, c.objects[0].object)
+			for b.Loop() {
+				read(b, c.source, object)
+			}
+		})
+	}
 }

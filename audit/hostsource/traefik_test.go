@@ -63,7 +63,7 @@ func TestTraefikHostsNested(t *testing.T) {
 		strings.Repeat("!", 60_000) + "Host(`a.com`)",
 		strings.Repeat("Host(`a`)||", 5_900) + "Host(`a`)",
 	} {
-		if _, err := names.Eval(t.Context(), map[string]any{"rule": rule}); err != nil && !strings.HasPrefix(err.Error(), "it has more than") {
+		if _, err := names.Eval(t.Context(), map[string]any{"rule": rule}); err != nil && !strings.HasPrefix(err.Error(), "the object has more than") {
 			t.Errorf("%.20s...: %v", rule, err)
 		}
 	}

@@ -73,8 +73,8 @@ func TestHostObjectThatCannotBeRead(t *testing.T) {
 	for _, c := range []struct{ says, expression, spec, want string }{
 		{"a field that is not there", "object.spec.hosts", "{}", "no such key: hosts"},
 		{"a field that is null, which is as good", "object.spec.hosts", "{hosts: null}", "no such key: hosts"},
-		{"a number", "object.spec.hosts", "{hosts: 1}", "the expression yields a value of type int"},
-		{"more hosts than anybody has", "object.spec.hosts", "{hosts: " + many + "}", "it has more than 5000 hosts"},
+		{"a number", "object.spec.hosts", "{hosts: 1}", "the expression returns a value of type int"},
+		{"more hosts than anybody has", "object.spec.hosts", "{hosts: " + many + "}", "the object has more than 5000 hosts"},
 		{"more than 3 MiB", "object.spec.hosts", "{hosts: " + strings.Repeat("a", 3<<20) + "}", "it is larger than 3 MiB"},
 		{"null, where that is asked for", "object.?spec.?hosts", "{hosts: null}", ""},
 	} {

@@ -7,28 +7,23 @@ import (
 	"io"
 )
 
-// listHead is what a list in JSON, or what comes in its place, says of itself.
-type listHead struct {
-	kind, message, version, next string
-	items                        bool // there are any, if only none
-}
-
-// readJSON reads a page of a list that is JSON, and calls a function with one object
-// after the other, so that none but that is in memory. Where the next page begins
-// mostly stands behind the last object. What an API server would not send is no list.
-func readJSON(body io.Reader, p *page, item func(json.RawMessage) error) error {
-	var head listHead
+// ReadJSON reads a page of a list in JSON, and calls a function with each object, so
+// that only that object is in memory: this is what bounds the memory of a sweep.
+// The token of the next page usually follows the last object. A response that an API
+// server would not send, such as one with a duplicate member, is an error.
+func ReadJSON(body io.Reader, p *Page, item func(json.RawMessage) error) error {
+	var list listHead
 	in := json.NewDecoder(body)
 	err := members(in, func(name string) error {
 		switch name {
 		case "kind":
-			return in.Decode(&head.kind)
+			return in.Decode(&list.kind)
 		case "message":
-			return in.Decode(&head.message)
+			return in.Decode(&list.message)
 		case "metadata":
-			return members(in, head.meta(in))
+			return members(in, list.metadata(in))
 		case "items":
-			head.items = true
+			list.items = true
 			return elements(in, func() error {
 				var o json.RawMessage
 				if err := in.Decode(&o); err != nil {
@@ -43,25 +38,31 @@ func readJSON(body io.Reader, p *page, item func(json.RawMessage) error) error {
 		}
 		return skip(in)
 	})
-	var object *objectError
+	var object *ObjectError
 	switch {
 	case errors.As(err, &object):
 		return object
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return brokeOff(io.ErrUnexpectedEOF)
+		return endedEarly(io.ErrUnexpectedEOF)
 	case err != nil:
 		return fmt.Errorf("decode list: %w", err)
 	}
 	if _, err := in.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("decode list: there is something behind it")
+		return errors.New("decode list: unexpected data after the list")
 	}
-	if err := head.check(p.kind); err != nil {
+	if err := list.check(p); err != nil {
 		return err
 	}
-	return p.head(head.version, head.next, in.InputOffset())
+	return p.head(list.version, list.next, in.InputOffset())
 }
 
-func (h *listHead) meta(in *json.Decoder) func(name string) error {
+// listHead is what a list, or what was sent instead of one, holds beside its items.
+type listHead struct {
+	kind, message, version, next string
+	items                        bool // there is a member "items", even if it is null
+}
+
+func (h *listHead) metadata(in *json.Decoder) func(name string) error {
 	return func(name string) error {
 		switch name {
 		case "resourceVersion":
@@ -73,20 +74,20 @@ func (h *listHead) meta(in *json.Decoder) func(name string) error {
 	}
 }
 
-func (h *listHead) check(wanted string) error {
-	err := isList(h.kind, wanted)
+func (h *listHead) check(p *Page) error {
+	err := p.check(h.kind)
 	switch {
 	case err != nil && h.message != "":
 		return fmt.Errorf("%w: %s", err, h.message)
 	case err != nil:
 		return err
 	case !h.items:
-		return errNoList
+		return ErrNotList
 	}
 	return nil
 }
 
-// members calls a function for each member of an object, which has to read its value.
+// members calls a function for each member of an object. The function must read the value.
 func members(in *json.Decoder, value func(name string) error) error {
 	if err := begin(in, '{'); err != nil {
 		return err
@@ -97,9 +98,9 @@ func members(in *json.Decoder, value func(name string) error) error {
 		if err != nil {
 			return err
 		}
-		name := token.(string) // the decoder takes nothing else for a name
+		name := token.(string) // the decoder accepts no other name
 		if seen[name] {
-			return fmt.Errorf("there is more than one %q", name)
+			return fmt.Errorf("duplicate member %q", name)
 		}
 		seen[name] = true
 		if err := value(name); err != nil {
@@ -110,8 +111,8 @@ func members(in *json.Decoder, value func(name string) error) error {
 	return err
 }
 
-// elements calls a function for each element of an array, which has to read it. Of
-// null there are none.
+// elements calls a function for each element of an array. The function must read the
+// element. Null has no elements.
 func elements(in *json.Decoder, element func() error) error {
 	if err := begin(in, '['); err != nil {
 		if errors.Is(err, errNull) {
@@ -128,7 +129,7 @@ func elements(in *json.Decoder, element func() error) error {
 	return err
 }
 
-// skip passes over a value.
+// skip reads a value and ignores it.
 func skip(in *json.Decoder) error {
 	for depth := 0; ; {
 		token, err := in.Token()
@@ -147,8 +148,7 @@ func skip(in *json.Decoder) error {
 	}
 }
 
-// errNull is a null where there should be something.
-var errNull = errors.New("there is null where something should be")
+var errNull = errors.New("unexpected null")
 
 func begin(in *json.Decoder, with json.Delim) error {
 	token, err := in.Token()
@@ -158,7 +158,7 @@ func begin(in *json.Decoder, with json.Delim) error {
 	case token == nil:
 		return errNull
 	case token != with:
-		return fmt.Errorf("there is %v and not %v", token, with)
+		return fmt.Errorf("found %v, want %v", token, with)
 	}
 	return nil
 }

@@ -13,25 +13,28 @@ import (
 )
 
 // maxTries is how often one request is made before its error counts. client-go
-// has its own tries inside each: it waits and asks again, up to ten times,
-// where the server says Retry-After or the connection broke before an answer.
+// also retries within each try: up to ten times where the server sends Retry-After
+// or the connection broke before a response.
 const maxTries = 5
 
-// firstWait is the wait after the first failure; each later one is twice as
-// long. longestWait bounds what a server may ask for instead.
+// firstWait is the wait after the first failure; each later wait is twice as long.
+// longestWait bounds what a server may ask for instead.
 const (
 	firstWait   = 200 * time.Millisecond
 	longestWait = 30 * time.Second
 )
 
-// retry makes a request until it succeeds, fails for good, or failed often
+// Retry makes a request until it succeeds, fails permanently, or failed often
 // enough. When the context ends it returns without waiting any longer.
-func (s *Source) retry(ctx context.Context, request func(context.Context) error) error {
-	return s.try(s.usage.begin(ctx), request)
+//
+// The helpers of k8s.io/apimachinery/pkg/util/wait are not used: they can't wait as
+// long as the server asks for, nor be tested without waiting.
+func (c *Client) Retry(ctx context.Context, request func(context.Context) error) error {
+	return c.retry(c.usage.begin(ctx), request)
 }
 
-// try is retry with a context of usage.begin.
-func (s *Source) try(ctx context.Context, request func(context.Context) error) error {
+// retry is Retry with a context that meter.begin returned.
+func (c *Client) retry(ctx context.Context, request func(context.Context) error) error {
 	wait := firstWait
 	for try := 1; ; try++ {
 		err := request(ctx)
@@ -40,10 +43,10 @@ func (s *Source) try(ctx context.Context, request func(context.Context) error) e
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case try == maxTries || !transient(err):
+		case try == maxTries || !Transient(err):
 			return err
 		}
-		s.opts.Sleep(ctx, max(wait, askedWait(err)))
+		c.opts.Sleep(ctx, max(wait, requestedWait(err)))
 		wait *= 2
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -51,22 +54,20 @@ func (s *Source) try(ctx context.Context, request func(context.Context) error) e
 	}
 }
 
-// transient reports whether the same request may succeed a moment later.
-func transient(err error) bool {
+// Transient reports whether the same request may succeed a moment later.
+func Transient(err error) bool {
 	if errors.Is(err, errNoDiscovery) {
 		return false
 	}
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		code := status.Status().Code
+	if code, ok := statusCode(err); ok {
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
 	}
-	var object *objectError
+	var object *ObjectError
 	if errors.As(err, &object) {
 		return false
 	}
-	// What is left is a broken connection or an answer that was cut short or
-	// garbled on its way, but for the faults of a configuration.
+	// The rest are broken connections and responses that were truncated or corrupted
+	// on the way, except for these configuration errors.
 	var certificate *tls.CertificateVerificationError
 	var name *net.DNSError
 	switch {
@@ -75,26 +76,22 @@ func transient(err error) bool {
 	case errors.As(err, &name) && name.IsNotFound:
 		return false
 	}
-	// client-go has no type for a credential plugin that failed. It may have
-	// asked a person for a password: it must not ask again for every try.
+	// client-go has no type for a credential plugin that failed. The plugin may have
+	// asked a person for a password, so it must not run again for every try.
 	return !strings.Contains(err.Error(), "getting credentials: ")
 }
 
-// askedWait is how long the server asked to be left alone, within reason.
-func askedWait(err error) time.Duration {
+// Rejected reports whether the server would refuse the same request again.
+func Rejected(err error) bool {
+	code, ok := statusCode(err)
+	return ok && code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusTooManyRequests
+}
+
+// requestedWait is how long the server asks the client to wait, within reason.
+func requestedWait(err error) time.Duration {
 	seconds, ok := apierrors.SuggestsClientDelay(err)
 	if !ok {
 		return 0
 	}
 	return min(time.Duration(seconds)*time.Second, longestWait)
-}
-
-// sleep waits for the given time or for the end of the context.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -8,41 +8,28 @@ import (
 	"sync/atomic"
 )
 
-// Usage is what was asked of an API server.
+// Usage counts what was requested from an API server.
 type Usage struct {
-	// Requests counts the requests that were sent, each try for itself.
+	// Requests counts the requests that were sent, each try separately.
 	Requests int64
-	// Retries counts those among them that were sent again, by this package or by
-	// client-go.
+	// Retries counts the requests among them that were sent again, by this package or
+	// by client-go.
 	Retries int64
-	// Bytes counts the bytes of the answers, uncompressed.
+	// Bytes counts the bytes of the responses, uncompressed.
 	Bytes int64
 }
 
-// Plus returns what was used together.
+// Plus returns the sum.
 func (u Usage) Plus(o Usage) Usage {
 	return Usage{u.Requests + o.Requests, u.Retries + o.Retries, u.Bytes + o.Bytes}
 }
 
-// Minus returns what was used since an earlier time.
+// Minus returns what was used since an earlier reading.
 func (u Usage) Minus(earlier Usage) Usage {
 	return Usage{u.Requests - earlier.Requests, u.Retries - earlier.Retries, u.Bytes - earlier.Bytes}
 }
 
-// Usage returns what the source has asked for since it was made.
-func (s *Source) Usage() Usage { return s.usage.read() }
-
-// Usage returns what the store has asked for since it was made.
-func (s *Store) Usage() Usage { return s.conn.usage.read() }
-
-// Usage returns what the recorder has asked for since it was made.
-func (e *Events) Usage() Usage { return e.conn.usage.read() }
-
-// Usage returns what the lease has asked for since it was made. It counts no
-// retries: that a lease is asked for again and again is how a lease works.
-func (l *Lease) Usage() Usage { return l.usage.read() }
-
-// meter counts what a client asks for.
+// meter counts what a client requests.
 type meter struct{ requests, retries, bytes atomic.Int64 }
 
 func (m *meter) read() Usage {
@@ -50,7 +37,7 @@ func (m *meter) read() Usage {
 }
 
 // tries are the requests that were sent for one purpose. One that is sent twice
-// is a retry, whoever sent it.
+// is a retry, even if client-go sent it.
 type tries struct {
 	mu   sync.Mutex
 	sent map[string]bool
@@ -59,7 +46,7 @@ type tries struct {
 // triesKey is where a context holds its tries.
 type triesKey struct{}
 
-// begin returns a context for whatever requests serve one purpose.
+// begin returns a context for the requests that serve one purpose.
 func (m *meter) begin(ctx context.Context) context.Context {
 	return context.WithValue(ctx, triesKey{}, &tries{sent: map[string]bool{}})
 }
@@ -88,11 +75,11 @@ func (m metered) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t, ok := r.Context().Value(triesKey{}).(*tries); ok && t.again(r) {
 		m.meter.retries.Add(1)
 	}
-	answer, err := m.next.RoundTrip(r)
+	response, err := m.next.RoundTrip(r)
 	if err == nil {
-		answer.Body = countedBody{answer.Body, m.meter}
+		response.Body = countedBody{response.Body, m.meter}
 	}
-	return answer, err
+	return response, err
 }
 
 // countedBody counts the bytes that are read of it.
@@ -108,13 +95,13 @@ func (b countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxRest is how much of an answer is read that nobody wanted.
-const maxRest = 64 << 10
+// maxUnread is how much of a response is read that nothing wants.
+const maxUnread = 64 << 10
 
-// Close implements io.Closer. What is left of a refusal, which client-go does not
-// always read, is read: it was sent, and the connection can be used again.
+// Close implements io.Closer. It reads the rest of the response, such as that of an
+// error, which client-go does not always read: it was sent, and the connection can be
+// used again.
 func (b countedBody) Close() error {
-	// An error is one of what nobody wanted.
-	_, _ = io.CopyN(io.Discard, b, maxRest)
+	_, _ = io.CopyN(io.Discard, b, maxUnread) // an error does not matter in an unwanted body
 	return b.ReadCloser.Close()
 }

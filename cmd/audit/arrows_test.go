@@ -39,27 +39,31 @@ var arrows = map[string][]string{
 	"audit/ingest/calico": {"rules/snapshot"},
 	"audit/ingest/cilium": {"rules/snapshot"},
 	"audit/manifests":     {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
-	"audit/kube": {
-		"audit", "audit/api/v1alpha1", "audit/hostsource", "audit/ingest", "rules", "rules/snapshot",
-	},
-	"e2e/kubetest":   {"e2e/kubetest"},
-	"charts":         {},
-	"notify":         {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
-	"notify/visible": {},
-	"notify/webhook": {"notify", "notify/report", "notify/visible", "audit"},
-	"notify/metrics": {"audit", "rules", "rules/snapshot"},
+	// The parts of a sweep that need an API server know the client, and not each other.
+	"audit/kube":        {"rules/snapshot"},
+	"audit/kube/source": {"audit", "audit/hostsource", "audit/ingest", "audit/kube", "rules/snapshot"},
+	"audit/kube/store":  {"audit", "audit/api/v1alpha1", "audit/kube", "rules", "rules/snapshot"},
+	"audit/kube/lease":  {"audit/kube"},
+	"audit/kube/events": {"audit", "audit/api/v1alpha1", "audit/ingest", "audit/kube", "rules/snapshot"},
+	"e2e/kubetest":      {"e2e/kubetest"},
+	"charts":            {},
+	"notify":            {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
+	"notify/visible":    {},
+	"notify/webhook":    {"notify", "notify/report", "notify/visible", "audit"},
+	"notify/metrics":    {"audit", "rules", "rules/snapshot"},
 	// The fake Slack shares no code with what it checks.
 	"notify/slack/fakeslack": {"notify/slack/fakeslack"},
 	"e2e/bench": {
-		"audit", "audit/config", "audit/kube", "e2e/bench/estate", "e2e/kubetest", "rules/catalog", "rules/snapshot",
+		"audit", "audit/config", "audit/kube/source", "e2e/bench/estate", "e2e/kubetest", "rules/catalog", "rules/snapshot",
 	},
 	// Tests use the parts of a node as well.
 	"e2e/node": {"e2e/kubetest"},
 	// The tests use the installed program only from outside.
 	"e2e":             {},
-	"cmd/audit/serve": {"audit", "audit/kube", "notify/metrics"},
+	"cmd/audit/serve": {"audit", "audit/kube", "audit/kube/lease", "notify/metrics"},
 	"cmd": {
-		"cmd/audit/serve", "audit", "audit/config", "audit/kube", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
+		"cmd/audit/serve", "audit", "audit/config", "audit/kube",
+		"audit/kube/events", "audit/kube/lease", "audit/kube/source", "audit/kube/store", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/catalog", "rules/snapshot",
 	},
 }
@@ -82,7 +86,7 @@ var pure = map[string][]string{
 	"rules/replication":      {},
 	"rules/catalog":          {},
 	"audit":                  {"golang.org/x/sync/errgroup"},
-	"audit/config":           {"gopkg.in/yaml.v3"},
+	"audit/config":           {"gopkg.in/yaml.v3", "k8s.io/apimachinery/pkg/util/validation"},
 }
 
 // onlyTests are packages that only tests may import, with the commands that may import

@@ -23,8 +23,8 @@ func TestNoAPIServer(t *testing.T) {
 		body string
 		want string
 	}{
-		{"404 for everything", http.StatusNotFound, "404 page not found\n", "is it one?"},
-		{"404 as HTML", http.StatusNotFound, "<html><body><h1>Not Found</h1></body></html>", "is it one?"},
+		{"404 for everything", http.StatusNotFound, "404 page not found\n", "is it a Kubernetes API server?"},
+		{"404 as HTML", http.StatusNotFound, "<html><body><h1>Not Found</h1></body></html>", "is it a Kubernetes API server?"},
 		{"HTML", http.StatusOK, "<html><body>Welcome</body></html>", ""},
 		{"an empty JSON object", http.StatusOK, "{}", ""},
 		{"nothing", http.StatusOK, "", ""},

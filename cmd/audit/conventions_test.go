@@ -14,17 +14,17 @@ import (
 	"testing"
 )
 
-// source is a non-test file of the module.
-type source struct {
+// sourceFile is a non-test file of the module.
+type sourceFile struct {
 	path string // within the module
 	ast  *ast.File
 }
 
 // readSources parses the non-test files. Folders with a go.mod of their own, and
 // testdata, do not belong to the module.
-func readSources(t *testing.T) []source {
+func readSources(t *testing.T) []sourceFile {
 	t.Helper()
-	var files []source
+	var files []sourceFile
 	err := filepath.WalkDir(moduleRoot, func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch {
@@ -40,7 +40,7 @@ func readSources(t *testing.T) []source {
 			return err
 		}
 		rel, err := filepath.Rel(moduleRoot, path)
-		files = append(files, source{filepath.ToSlash(rel), parsed})
+		files = append(files, sourceFile{filepath.ToSlash(rel), parsed})
 		return err
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func TestNothingRunsBeforeMain(t *testing.T) {
 // TestNoMutableGlobals: a variable of a package is set only where it is
 // declared.
 func TestNoMutableGlobals(t *testing.T) {
-	byPackage := map[string][]source{}
+	byPackage := map[string][]sourceFile{}
 	for _, f := range readSources(t) {
 		byPackage[path.Dir(f.path)] = append(byPackage[path.Dir(f.path)], f)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 )
 
 // leaseName is the Lease that publishers compete for.
@@ -40,7 +40,7 @@ func (l *leaseOptions) addFlags(flags *pflag.FlagSet) {
 
 // leaseLock is a publisher's lock: the Lease in the namespace of the findings.
 type leaseLock struct {
-	lease *kube.Lease
+	lease *lease.Lease
 	wait  time.Duration
 	probe *probe // of the API server that has the lease
 	// failed is called with the error of a lease that could not be released. The next
@@ -68,13 +68,13 @@ func (l *leaseOptions) open(cfg *rest.Config, namespace string, failed func(erro
 	// A request that hangs must leave time for another before the deadline, and must
 	// not hold up a process on standby.
 	cfg.Timeout = l.renew / 2
-	lease, err := kube.NewLease(cfg, namespace, leaseName, kube.LeaseOptions{
+	opened, err := lease.New(cfg, namespace, leaseName, lease.Options{
 		UserAgent: userAgent(), Host: host, Duration: l.duration, Renew: l.renew, Retry: l.retry,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &leaseLock{lease, l.wait, probe, failed}, nil
+	return &leaseLock{opened, l.wait, probe, failed}, nil
 }
 
 // Acquire implements audit.Lock.
@@ -87,12 +87,12 @@ func (l *leaseLock) acquireWithin(ctx context.Context, wait time.Duration) (cont
 	return l.held(l.lease.Acquire(ctx, wait))
 }
 
-func (l *leaseLock) held(lease *kube.HeldLease, err error) (context.Context, func(), error) {
+func (l *leaseLock) held(held *lease.Held, err error) (context.Context, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return lease.Held(), func() {
-		if err := lease.Close(); err != nil {
+	return held.Context(), func() {
+		if err := held.Close(); err != nil {
 			l.failed(err)
 		}
 	}, nil

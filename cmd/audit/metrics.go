@@ -11,8 +11,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// newGateway returns the Pushgateway of the config, nil if it has none.
-func newGateway(c *config.Config) (*metrics.Pusher, error) {
+// newPusher returns the pusher to the Pushgateway of the config, nil if it has none.
+func newPusher(c *config.Config) (*metrics.Pusher, error) {
 	p := &c.Pushgateway
 	if p.URL == "" {
 		return nil, nil

@@ -15,6 +15,8 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/events"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/cmd/audit/serve"
 	"github.com/eventuallytrue/audit/notify/metrics"
 	"github.com/eventuallytrue/audit/rules"
@@ -83,12 +85,12 @@ type publication struct {
 
 // open makes what publishing needs from the cluster. The function is called with the
 // error of a lease that could not be released.
-func (o *publishOptions) open(board *metrics.Exporter, unreleased func(error)) (*publication, error) {
+func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)) (*publication, error) {
 	cfg, err := restConfig(o.connection)
 	if err != nil {
 		return nil, err
 	}
-	store, err := kube.NewStore(cfg, o.namespace, kube.StoreOptions{UserAgent: userAgent()})
+	findings, err := store.New(cfg, o.namespace, store.Options{UserAgent: userAgent()})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ func (o *publishOptions) open(board *metrics.Exporter, unreleased func(error)) (
 		config: &o.config, token: o.getenv(slackTokenEnv), slackURL: o.slackURL, namespace: o.namespace,
 		leased: o.lease.elect, dryRun: o.dryRun, now: o.now,
 	}
-	notifiers, err := n.open(store)
+	notifiers, err := n.open(findings)
 	if err != nil {
 		return nil, err
 	}
@@ -115,20 +117,20 @@ func (o *publishOptions) open(board *metrics.Exporter, unreleased func(error)) (
 		fmt.Fprintf(o.err, "audit: note: no one is notified in a Slack channel: slack.tokenFile and %s are not set\n", slackTokenEnv)
 	}
 	p.publisher = &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding, Notifier: notifiers, DryRun: o.dryRun,
+		Store: findings, Source: source, Fit: store.FitFinding, Notifier: notifiers, DryRun: o.dryRun,
 		Reconciler: audit.Reconciler{
 			Hold: o.hold, Keep: time.Duration(o.config.Findings.KeepResolved), MaxNew: int(o.config.Limits.NewFindings),
-			MaxNotifications: kube.MaxNotifications,
+			MaxNotifications: store.MaxNotifications,
 		},
 	}
 	p.events = o.newEventRecorder(cfg)
-	p.meter, err = o.newMeter(&p, board)
+	p.meter, err = o.newMeter(&p, exporter)
 	return &p, err
 }
 
 // newMeter returns the meter of a publication. A dry run pushes nothing.
-func (o *publishOptions) newMeter(p *publication, board *metrics.Exporter) (*serve.Meter, error) {
-	m := &serve.Meter{Board: board, Now: o.now}
+func (o *publishOptions) newMeter(p *publication, exporter *metrics.Exporter) (*serve.Meter, error) {
+	m := &serve.Meter{Exporter: exporter, Now: o.now}
 	add := func(name string, client any) {
 		if api, ok := client.(interface{ Usage() kube.Usage }); ok {
 			m.Clients = append(m.Clients, serve.Client{Name: name, API: api})
@@ -144,7 +146,7 @@ func (o *publishOptions) newMeter(p *publication, board *metrics.Exporter) (*ser
 	}
 	var err error
 	if !o.dryRun {
-		m.Gateway, err = newGateway(&o.config)
+		m.Pusher, err = newPusher(&o.config)
 	}
 	return m, err
 }
@@ -226,13 +228,13 @@ func (e *eventRecorder) record(ctx context.Context, res *audit.Result, published
 		return
 	}
 	host, _ := os.Hostname() // for people; the library has a name where there is none
-	events, err := kube.NewEvents(e.cfg, e.namespace, kube.EventOptions{UserAgent: userAgent(), Instance: host})
+	recorder, err := events.New(e.cfg, e.namespace, events.Options{UserAgent: userAgent(), Instance: host})
 	var done []audit.Delivery
 	if err != nil {
 		done = []audit.Delivery{{Sender: "events", Result: audit.DeliveryFailed, Reason: err.Error()}}
 	} else {
-		done = events.Record(ctx, res.Started, published)
-		e.used = e.used.Plus(events.Usage())
+		done = recorder.Record(ctx, res.Started, published)
+		e.used = e.used.Plus(recorder.Usage())
 	}
 	published.Deliveries = append(published.Deliveries, done...)
 	slices.SortFunc(published.Deliveries, audit.CompareDeliveries)

@@ -112,7 +112,7 @@ func TestLeaderThatLosesTheLeaseWritesNoMore(t *testing.T) {
 		}
 	}
 	kubectl(t, c, "patch", "lease", "audit", "-n", "audit", "--type=merge", "-p", `{"spec": {"holderIdentity": "thief"}}`)
-	s.says(t, `msg="sweep abandoned" reason="the lease is lost: \"thief\" has it"`, 1)
+	s.says(t, `msg="sweep abandoned" reason="the lease was lost: it is held by \"thief\""`, 1)
 	s.says(t, "msg=\"standing by\" leader=thief", 1)
 	if n := created.Load(); n > 8 {
 		t.Errorf("%d findings were created, though the lease was lost during the first 8", n)

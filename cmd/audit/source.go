@@ -16,7 +16,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/audit/manifests"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/rules/catalog"
@@ -93,7 +93,7 @@ func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 	}
 	// What client-go logs it returns as well, so it is reported anyway.
 	klog.SetLogger(klog.Logger{})
-	o.source, err = kube.NewSource(cfg, kube.Options{
+	o.source, err = source.New(cfg, source.Options{
 		UserAgent: userAgent(),
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
 		ChannelAnnotation: o.config.Slack.ChannelFrom.NamespaceAnnotation,

@@ -18,7 +18,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -145,7 +145,7 @@ func readFacts(ctx context.Context, kubeconfig string, c *config.Config) (*snaps
 	if err != nil {
 		return nil, err
 	}
-	source, err := kube.NewSource(cfg, kube.Options{OwnerKeys: c.Owners.Keys, HostSources: c.EnabledHostSources()})
+	source, err := source.New(cfg, source.Options{OwnerKeys: c.Owners.Keys, HostSources: c.EnabledHostSources()})
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,20 +22,19 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// The users of the API server beside kubetest's: one a replica, so that its audit
-// log tells them apart.
+// Users of the API server, one per replica, so that the audit log distinguishes them.
 const (
 	swift = "swift"
 	slow  = "slow"
 )
 
-// trailFile is the audit log, in the folder of the cluster.
-const trailFile = "audit.log"
+// auditLogFile is the name of the audit log in the cluster's folder.
+const auditLogFile = "audit.log"
 
 var control = &kubetest.Shared{Options: kubetest.Options{
 	Users: []string{swift, slow},
-	// The server runs in another folder than the test.
-	APIServerFlags: []string{"--audit-policy-file", absolute(filepath.Join("testdata", "policy.yaml")), "--audit-log-path", trailFile},
+	// Absolute, because the server runs in another folder than the test.
+	APIServerFlags: []string{"--audit-policy-file", absolute(filepath.Join("testdata", "policy.yaml")), "--audit-log-path", auditLogFile},
 }}
 
 func TestMain(m *testing.M) { os.Exit(control.Main(m)) }
@@ -50,8 +47,8 @@ func absolute(path string) string {
 	return path
 }
 
-// home is the namespace that publish.yaml makes for findings, and the name of the
-// Lease in it, in whatever namespace.
+// home is the namespace that publish.yaml creates for findings, and the name of the
+// Lease.
 const home = "audit"
 
 // site is an installation on a cluster: a namespace with findings and a Lease.
@@ -60,8 +57,8 @@ type site struct {
 	namespace string
 }
 
-// published returns a cluster that serves findings, on which each of the users has
-// the rights of the charts and no others.
+// published returns a cluster with the CRD of findings, on which each of the users has
+// only the rights in the charts folder.
 func published(t *testing.T, users ...string) site {
 	t.Helper()
 	c := site{control.Cluster(t), home}
@@ -77,19 +74,18 @@ func published(t *testing.T, users ...string) site {
 	}
 	for _, user := range users {
 		await(t, "the rights of "+user, func() bool {
-			return may(t, c, user, "networking.k8s.io", "ingresses", "", "list") &&
-				may(t, c, user, "eventuallytrue.dev", "findings", home, "create")
+			return allowed(t, c, user, "networking.k8s.io", "ingresses", "", "list") &&
+				allowed(t, c, user, "eventuallytrue.dev", "findings", home, "create")
 		})
 	}
-	// For so long the API server lets every creation of a new kind wait, and a
-	// publisher would do nothing meanwhile but to renew its lease.
+	// The API server delays creations of a new kind for this long, and a publisher
+	// would only renew its lease in the meantime.
 	time.Sleep(time.Until(served.Add(2100 * time.Millisecond)))
 	return c
 }
 
-// beside returns some more installations on the cluster, with the same rights for a
-// user.
-func (c site) beside(t *testing.T, user string, n int) []site {
+// addSites adds n more installations to the cluster, with the same rights for a user.
+func (c site) addSites(t *testing.T, user string, n int) []site {
 	t.Helper()
 	chart, err := os.ReadFile(filepath.Join("..", "..", "charts", "publish.yaml"))
 	if err != nil {
@@ -109,7 +105,7 @@ func (c site) beside(t *testing.T, user string, n int) []site {
 	}
 	kubectl(t, c, "apply", "-f", file)
 	for _, s := range sites {
-		await(t, "the rights of "+user, func() bool { return may(t, c, user, "eventuallytrue.dev", "findings", s.namespace, "create") })
+		await(t, "the rights of "+user, func() bool { return allowed(t, c, user, "eventuallytrue.dev", "findings", s.namespace, "create") })
 	}
 	return sites
 }
@@ -121,12 +117,12 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: audit-publish}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 `
 
-func may(t *testing.T, c site, user, group, resource, namespace, verb string) bool {
+func allowed(t *testing.T, c site, user, group, resource, namespace, verb string) bool {
 	t.Helper()
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: group, Resource: resource, Namespace: namespace, Verb: verb},
 	}}
-	review, err := typed(t, c, user).AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+	review, err := clientset(t, c, user).AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +138,7 @@ func kubectl(t *testing.T, c site, args ...string) string {
 	return out
 }
 
-func typed(t *testing.T, c site, user string) kubernetes.Interface {
+func clientset(t *testing.T, c site, user string) kubernetes.Interface {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(c.Config(user))
 	if err != nil {
@@ -151,30 +147,20 @@ func typed(t *testing.T, c site, user string) kubernetes.Interface {
 	return client
 }
 
-// freeLease takes the lease from whoever has it, as if its time had run out, and
-// returns who that was.
+// freeLease clears the Lease, as if it had expired, and returns its former holder.
 func freeLease(t *testing.T, c site) string {
 	t.Helper()
-	leases := typed(t, c, kubetest.Admin).CoordinationV1().Leases(c.namespace)
-	lease, err := leases.Get(t.Context(), home, metav1.GetOptions{})
+	holder, err := c.FreeLease(t.Context(), c.namespace, home)
 	if err != nil {
-		t.Fatal(err)
-	}
-	holder := ""
-	if lease.Spec.HolderIdentity != nil {
-		holder = *lease.Spec.HolderIdentity
-	}
-	lease.Spec = coordinationv1.LeaseSpec{}
-	if _, err := leases.Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return holder
 }
 
-// claims are the hosts that teams lay claim to, by the team's namespace.
+// claims are the hosts that teams claim, by the team's namespace.
 type claims map[string][]string
 
-// hosts returns the names of some hosts: those from one number to before another.
+// hosts returns the names of the hosts from number from up to, but not including, to.
 func hosts(from, to int) []string {
 	var names []string
 	for i := from; i < to; i++ {
@@ -183,11 +169,11 @@ func hosts(from, to int) []string {
 	return names
 }
 
-// lay makes the teams' claims as given, and one by each of a host that nobody else
-// wants. A team that is not named keeps its own.
-func lay(t *testing.T, c site, all claims) {
+// applyClaims sets the claims of the given teams, and for each team a host that no
+// other team claims. Other teams keep their claims.
+func applyClaims(t *testing.T, c site, all claims) {
 	t.Helper()
-	client := typed(t, c, kubetest.Admin)
+	client := clientset(t, c, kubetest.Admin)
 	for team, names := range all {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team, Labels: map[string]string{"team": team}}}
 		_, err := client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
@@ -195,7 +181,7 @@ func lay(t *testing.T, c site, all claims) {
 			t.Fatal(err)
 		}
 		ingresses := client.NetworkingV1().Ingresses(team)
-		web := ingress(append([]string{team + ".example.com"}, names...))
+		web := kubetest.Ingress("web", "public", append([]string{team + ".example.com"}, names...)...)
 		if _, err = ingresses.Update(t.Context(), web, metav1.UpdateOptions{}); apierrors.IsNotFound(err) {
 			_, err = ingresses.Create(t.Context(), web, metav1.CreateOptions{})
 		}
@@ -203,23 +189,6 @@ func lay(t *testing.T, c site, all claims) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// ingress claims hosts, of which there must be one at least.
-func ingress(names []string) *networkingv1.Ingress {
-	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
-		Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80},
-	}}
-	prefix := networkingv1.PathTypePrefix
-	class := "public"
-	web := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	web.Spec.IngressClassName = &class
-	for _, name := range names {
-		web.Spec.Rules = append(web.Spec.Rules, networkingv1.IngressRule{Host: name, IngressRuleValue: networkingv1.IngressRuleValue{
-			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &prefix, Backend: backend}}},
-		}})
-	}
-	return web
 }
 
 func findingsOf(t *testing.T, c site) dynamic.ResourceInterface {
@@ -231,8 +200,7 @@ func findingsOf(t *testing.T, c site) dynamic.ResourceInterface {
 	return client.Resource(v1alpha1.GroupVersion().WithResource(v1alpha1.Resource)).Namespace(c.namespace)
 }
 
-// stored returns the findings as they are, sorted by name, and the version of the
-// whole.
+// stored returns the stored findings, sorted by name, and the version of the list.
 func stored(t *testing.T, c site) (findings []v1alpha1.Finding, version string) {
 	t.Helper()
 	list, err := findingsOf(t, c).List(t.Context(), metav1.ListOptions{})
@@ -259,7 +227,7 @@ func decode(t *testing.T, u *unstructured.Unstructured) v1alpha1.Finding {
 	return f
 }
 
-// restore makes the stored findings those that are given.
+// restore replaces the stored findings with the given ones.
 func restore(t *testing.T, c site, findings []v1alpha1.Finding) {
 	t.Helper()
 	client := findingsOf(t, c)
@@ -287,10 +255,9 @@ func restore(t *testing.T, c site, findings []v1alpha1.Finding) {
 	}
 }
 
-// timeless returns findings without what two runs need not have in common: when
-// things happened, and which message told of them. Of a time it keeps whether there
-// is one, and so of a message.
-func timeless(findings []v1alpha1.Finding) []v1alpha1.Finding {
+// withoutTimes returns findings without what may differ between two runs: the times,
+// and the timestamps of messages. It only keeps whether they are set.
+func withoutTimes(findings []v1alpha1.Finding) []v1alpha1.Finding {
 	happened := metav1.Unix(0, 0)
 	out := slices.Clone(findings)
 	for i := range out {
@@ -299,10 +266,10 @@ func timeless(findings []v1alpha1.Finding) []v1alpha1.Finding {
 		if f.Status != nil {
 			times := []**metav1.Time{&f.Status.FirstSeen, &f.Status.OpenedAt, &f.Status.ResolvedAt}
 			for n := range f.Status.Notifications {
-				told := &f.Status.Notifications[n]
-				times = append(times, &told.At, &told.ClaimedAt)
-				if told.Message != "" {
-					told.Message = "one"
+				sent := &f.Status.Notifications[n]
+				times = append(times, &sent.At, &sent.ClaimedAt)
+				if sent.Message != "" {
+					sent.Message = "one"
 				}
 			}
 			for _, when := range times {
@@ -316,7 +283,7 @@ func timeless(findings []v1alpha1.Finding) []v1alpha1.Finding {
 	return out
 }
 
-// versions returns the version of each finding, which every write changes.
+// versions returns the resourceVersion of each finding, by name.
 func versions(findings []v1alpha1.Finding) map[string]string {
 	out := map[string]string{}
 	for _, f := range findings {
@@ -325,14 +292,13 @@ func versions(findings []v1alpha1.Finding) map[string]string {
 	return out
 }
 
-// nothingDue fails the test where an owner is still to be told of a finding, or
-// somebody has taken it to tell.
-func nothingDue(t *testing.T, findings []v1alpha1.Finding) {
+// expectNothingPending fails the test if a notification is pending or claimed.
+func expectNothingPending(t *testing.T, findings []v1alpha1.Finding) {
 	t.Helper()
 	for _, f := range findings {
 		for _, m := range f.Status.Notifications {
 			if m.Pending != "" || m.ClaimedBy != "" {
-				t.Errorf("%s: %s is to be told that it is %s, taken by %q", f.Spec.Subject.Name, m.Owner, m.Pending, m.ClaimedBy)
+				t.Errorf("%s: notification of %s (%s) is pending, claimed by %q", f.Spec.Subject.Name, m.Owner, m.Pending, m.ClaimedBy)
 			}
 		}
 	}

@@ -18,22 +18,23 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
-// home is the namespace of the findings, and the name of the Lease in it.
+// home is the namespace of the findings, and the name of the Lease.
 const home = "audit"
 
-// lab is the cluster that all runs are played on, one after the other.
+// lab is the cluster that all runs use, one after the other.
 type lab struct {
 	cluster *kubetest.Cluster
 	client  kubernetes.Interface
-	store   *kube.Store // without faults
-	source  *kube.Source
+	store   *store.Store // bypasses the faults
+	source  *source.Source
 	now     world
-	truth   truth // of the world as it is; nil: nobody has looked
+	truth   truth // of the current world, nil if not yet observed
 }
 
 func newLab(t *testing.T) *lab {
@@ -47,7 +48,7 @@ func newLab(t *testing.T) *lab {
 	if l.client, err = kubernetes.NewForConfig(c.Config(kubetest.Admin)); err != nil {
 		t.Fatal(err)
 	}
-	if l.store, err = kube.NewStore(c.Config(kubetest.Admin), home, kube.StoreOptions{}); err != nil {
+	if l.store, err = store.New(c.Config(kubetest.Admin), home, store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	l.source = l.newSource(t, c.Config(kubetest.Admin))
@@ -59,13 +60,13 @@ func newLab(t *testing.T) *lab {
 	if _, err := l.client.CoordinationV1().Leases(home).Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	found(t, l.client)
-	// For so long the API server lets every creation of a new kind wait.
+	createNamespaces(t, l.client)
+	// The API server delays creations of a new kind for this long.
 	time.Sleep(2100 * time.Millisecond)
 	return l
 }
 
-// clear takes all findings away and frees the lease.
+// clear deletes all findings and frees the lease.
 func (l *lab) clear(t *testing.T) {
 	t.Helper()
 	client, err := dynamic.NewForConfig(l.cluster.Config(kubetest.Admin))
@@ -79,32 +80,22 @@ func (l *lab) clear(t *testing.T) {
 	l.freeLease(t)
 }
 
-// freeLease takes the lease from whoever has it, as if its time had run out, and
-// returns who that was.
+// freeLease clears the Lease, as if it had expired, and returns its former holder.
 func (l *lab) freeLease(t *testing.T) string {
 	t.Helper()
-	leases := l.client.CoordinationV1().Leases(home)
-	lease, err := leases.Get(t.Context(), home, metav1.GetOptions{})
+	holder, err := l.cluster.FreeLease(t.Context(), home, home)
 	if err != nil {
-		t.Fatal(err)
-	}
-	holder := ""
-	if lease.Spec.HolderIdentity != nil {
-		holder = *lease.Spec.HolderIdentity
-	}
-	lease.Spec = coordinationv1.LeaseSpec{}
-	if _, err := leases.Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return holder
 }
 
-// stored returns what is stored, by ID.
+// stored returns the stored findings by ID.
 func (l *lab) stored(t *testing.T) map[string]audit.Stored {
 	t.Helper()
 	records, newer, err := l.store.Load(t.Context())
 	if err != nil || len(newer) > 0 {
-		t.Fatalf("load what is stored: %v, not understood %q", err, newer)
+		t.Fatalf("load findings: %v, of a newer version %q", err, newer)
 	}
 	out := map[string]audit.Stored{}
 	for _, s := range records {
@@ -113,15 +104,15 @@ func (l *lab) stored(t *testing.T) map[string]audit.Stored {
 	return out
 }
 
-func (l *lab) turn(t *testing.T, w world) {
+func (l *lab) setWorld(t *testing.T, w world) {
 	t.Helper()
 	if l.now != w {
-		lay(t, l.client, l.now, w)
+		applyWorld(t, l.client, l.now, w)
 		l.now, l.truth = w, nil
 	}
 }
 
-// clock is a time that passes when somebody waits, and when a test says so.
+// clock is a clock that advances when a client sleeps or a test says so.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -141,18 +132,18 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// Sleep waits as slack.Clock has it.
+// Sleep advances the clock, for slack.Clock.
 func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	c.pass(d)
 	return ctx.Err()
 }
 
-// hurry is no time between two tries.
-func hurry(context.Context, time.Duration) {}
+// noSleep does not wait between retries.
+func noSleep(context.Context, time.Duration) {}
 
-// mayStale reports whether a list may be an earlier one: those of the findings, and
-// all of the first look at the world. The second look, which is one narrowed to
-// namespaces or made under the lease, is honest: it is the defence against the rest.
+// mayStale reports whether a list may be stale: those of findings, and all lists of the
+// sweep. The confirmation, whose lists are narrowed to namespaces or made under the
+// lease, is not, because it is the defense against stale lists.
 func mayStale(publishing func() bool) func(*http.Request) bool {
 	return func(r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/findings") {
@@ -162,31 +153,31 @@ func mayStale(publishing func() bool) func(*http.Request) bool {
 	}
 }
 
-// truth is what a sweep finds that nobody disturbs.
+// truth is the findings of an undisturbed sweep, by ID.
 type truth map[string]audit.Finding
 
-// look returns the truth of the world as it is.
-func (s *stage) look(t *testing.T) truth {
+// observe returns the truth of the current world.
+func (s *stage) observe(t *testing.T) truth {
 	t.Helper()
 	if s.truth != nil {
 		return s.truth
 	}
 	res, err := audit.Sweep(t.Context(), s.source, catalog.All(), settings(), s.clock.Now, nil)
 	if err != nil || !res.Complete() {
-		// The test may be elsewhere: the world also turns beside it.
-		t.Errorf("look at the world: %v", err)
+		// Not Fatal: the world may change in another goroutine than the test's.
+		t.Errorf("observe the world: %v", err)
 		return truth{}
 	}
 	s.truth = truth{}
 	for _, f := range res.Findings {
-		s.truth[f.ID] = kube.FitFinding(f)
+		s.truth[f.ID] = store.FitFinding(f)
 	}
 	return s.truth
 }
 
-// liesTo reports whether the sweep was answered with lists of before, or was told by
-// what speaks like an API server that a finding is not there which is.
-func (s *stage) liesTo() bool {
+// misled reports whether the sweep got stale lists, or a "not found" for a finding that
+// exists.
+func (s *stage) misled() bool {
 	prefix := fmt.Sprintf("%d ", s.act)
 	for step, fault := range s.script.Applied() {
 		gone := fault == kubetest.Fault{Kind: kubetest.Refused, N: http.StatusNotFound} && strings.Contains(step, "/findings/")

@@ -18,7 +18,7 @@ import (
 
 const token = "xoxb-faults"
 
-// channels are those of the teams and of the fallback owner.
+// channels returns the channels of the teams and the fallback owner.
 func channels() map[string]fakeslack.Membership {
 	out := map[string]fakeslack.Membership{channel(platform): fakeslack.Member}
 	for i := range teams {
@@ -29,7 +29,7 @@ func channels() map[string]fakeslack.Membership {
 
 const platform = "platform"
 
-// channel is that of an owner.
+// channel returns the channel of an owner.
 func channel(owner string) string {
 	if owner == platform {
 		return "C0PLATFORM"
@@ -37,40 +37,40 @@ func channel(owner string) string {
 	return "C0TEAM" + string(owner[len(owner)-1]-'a'+'A')
 }
 
-// telling is one message as it was sent: what it tells of, and what became of it.
-type telling struct {
+// sentMessage is a message and its delivery attempts.
+type sentMessage struct {
 	act    int
-	owner  string // whom it goes to
+	owner  string // the recipient
 	covers []notify.Covered
-	items  map[string]notify.Item // that it is about, by the ID of the finding
+	items  map[string]notify.Item // the items of its digest by ID
 	tries  []*try
 }
 
-// try is one request with a message.
+// try is a request with a message.
 type try struct{ stored, answered bool }
 
-// board is a Slack that knows of each request which message it is of.
-type board struct {
+// workspace is a Slack that knows which message each request belongs to.
+type workspace struct {
 	server *fakeslack.Server
 	url    string
 
 	mu       sync.Mutex
 	act      int
 	patience time.Duration
-	tellings []*telling
+	sent     []*sentMessage
 	tries    []*try // by number
-	serving  int    // requests
+	serving  int    // requests in flight
 	idle     *sync.Cond
 
-	one sync.Mutex // one request at a time, so that it is known what each stores
+	one sync.Mutex // serializes requests, to know what each one stores
 }
 
-// tryHeader is the header that a request has its number in.
+// tryHeader is the header with the number of a request.
 const tryHeader = "X-Try"
 
-func newBoard(t *testing.T, script *fakeslack.Script) *board {
+func newWorkspace(t *testing.T, script *fakeslack.Script) *workspace {
 	t.Helper()
-	b := &board{server: fakeslack.New(fakeslack.Config{Token: token, Channels: channels(), Interval: -1})}
+	b := &workspace{server: fakeslack.New(fakeslack.Config{Token: token, Channels: channels(), Interval: -1})}
 	b.idle = sync.NewCond(&b.mu)
 	b.server.Faults(script.Decide)
 	served := httptest.NewServer(b)
@@ -82,15 +82,15 @@ func newBoard(t *testing.T, script *fakeslack.Script) *board {
 	return b
 }
 
-// ServeHTTP serves one request, and notes whether it stored a message.
-func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP handles a request and records whether it stored a message.
+func (b *workspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	b.serving++
 	b.mu.Unlock()
 	b.one.Lock()
 	defer b.one.Unlock()
 	before := len(b.server.Messages())
-	// Also where the server breaks the connection, for which it panics.
+	// Deferred, because the server panics to break a connection.
 	defer func() {
 		n, err := strconv.Atoi(r.Header.Get(tryHeader))
 		b.mu.Lock()
@@ -104,33 +104,33 @@ func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.server.ServeHTTP(w, r)
 }
 
-// begin begins an act in which the client has so much patience with each request;
-// zero: any.
-func (b *board) begin(act int, patience time.Duration) {
+// begin begins an act in which the client waits for each response for the given time, or
+// without a limit if it is zero.
+func (b *workspace) begin(act int, patience time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.act, b.patience = act, patience
 }
 
-// messages returns what was sent, once no request is under way any more.
-func (b *board) messages() []telling {
+// messages returns the sent messages when no request is in flight.
+func (b *workspace) messages() []sentMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for b.serving > 0 {
 		b.idle.Wait()
 	}
-	out := make([]telling, len(b.tellings))
-	for i, m := range b.tellings {
+	out := make([]sentMessage, len(b.sent))
+	for i, m := range b.sent {
 		out[i] = *m
 	}
 	return out
 }
 
-type tellingKey struct{}
+type sentMessageKey struct{}
 
-// RoundTrip carries a request to the board.
-func (b *board) RoundTrip(r *http.Request) (*http.Response, error) {
-	m, _ := r.Context().Value(tellingKey{}).(*telling)
+// RoundTrip sends a request to the workspace.
+func (b *workspace) RoundTrip(r *http.Request) (*http.Response, error) {
+	m, _ := r.Context().Value(sentMessageKey{}).(*sentMessage)
 	b.mu.Lock()
 	this, n, patience := &try{}, len(b.tries), b.patience
 	b.tries = append(b.tries, this)
@@ -152,7 +152,7 @@ func (b *board) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// whole reads an answer to its end, for which there is time until then only.
+// whole reads the response body, which must happen before the timeout is canceled.
 func whole(res *http.Response) (*http.Response, error) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
@@ -163,10 +163,10 @@ func whole(res *http.Response) (*http.Response, error) {
 	return res, nil
 }
 
-// sender is a notify.Sender that notes what is sent by another one.
+// sender is a notify.Sender that records the messages of another one.
 type sender struct {
 	notify.Sender
-	board *board
+	board *workspace
 }
 
 // planned is the body of a message with the items of its digest.
@@ -190,12 +190,12 @@ func (s sender) Plan(d notify.Digest) []notify.Message {
 func (s sender) Send(ctx context.Context, to notify.Recipient, m notify.Message, beneath audit.MessageRef) (audit.MessageRef, error) {
 	p := m.Body.(planned)
 	m.Body = p.body
-	sent := &telling{owner: to.Owner, covers: m.Covers, items: p.items}
+	sent := &sentMessage{owner: to.Owner, covers: m.Covers, items: p.items}
 	s.board.mu.Lock()
 	sent.act = s.board.act
-	s.board.tellings = append(s.board.tellings, sent)
+	s.board.sent = append(s.board.sent, sent)
 	s.board.mu.Unlock()
-	at, err := s.Sender.Send(context.WithValue(ctx, tellingKey{}, sent), to, m, beneath)
+	at, err := s.Sender.Send(context.WithValue(ctx, sentMessageKey{}, sent), to, m, beneath)
 	s.board.mu.Lock()
 	defer s.board.mu.Unlock()
 	if n := len(sent.tries); err == nil && n > 0 {

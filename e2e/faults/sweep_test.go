@@ -11,7 +11,9 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/notify/slack"
@@ -20,15 +22,15 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// With faults, reading may take so long, all of a sweep so long, and the answer of
-// Slack so long.
+// Timeouts of sweeps with faults: for reading, for the whole sweep, and for a response of
+// Slack.
 const (
 	readFor  = 2 * time.Second
 	sweepFor = 5 * time.Second
 	slackFor = time.Second
 )
 
-// settings are those of every sweep.
+// settings returns the config of every sweep.
 func settings() *config.Config {
 	c := config.Default()
 	c.Owners.Fallback = platform
@@ -38,17 +40,17 @@ func settings() *config.Config {
 	return &c
 }
 
-func (l *lab) newSource(t *testing.T, cfg *rest.Config) *kube.Source {
+func (l *lab) newSource(t *testing.T, cfg *rest.Config) *source.Source {
 	t.Helper()
-	// Small pages, so that there are later ones.
-	s, err := kube.NewSource(cfg, kube.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: hurry})
+	// Small pages, so that lists have several.
+	s, err := source.New(cfg, source.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: noSleep})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// stage is what the sweeps of one run have in common.
+// stage is the state that the sweeps of a run share.
 type stage struct {
 	*lab
 	plan   *plan
@@ -56,14 +58,14 @@ type stage struct {
 	proxy  *kubetest.Proxy
 	script *kubetest.Script
 	slack  *fakeslack.Script
-	board  *board
+	board  *workspace
 	act    int
-	last   map[string]audit.Stored // what is stored after the sweep before
-	// publishing is true from the end of reading on.
+	last   map[string]audit.Stored // the findings after the previous sweep
+	// publishing is true when the sweep has finished reading.
 	publishing atomic.Bool
 }
 
-// swept is what became of one sweep.
+// swept is the result of a sweep.
 type swept struct {
 	act           int
 	clean         bool
@@ -71,16 +73,16 @@ type swept struct {
 	published     *audit.Published
 	err           error
 	before, after map[string]audit.Stored
-	truths        []truth // of the worlds that there were while it swept, in order
-	lied          bool    // it was told what was not so: see liesTo
-	unreleased    bool    // the lease could not be given back
+	truths        []truth // of the worlds during the sweep, in order
+	misled        bool    // see stage.misled
+	unreleased    bool    // the lease could not be released
 }
 
-// sweep sweeps and publishes as the program does.
+// sweep sweeps and publishes like the program.
 func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	t.Helper()
 	out := &swept{act: s.act, clean: s.act >= len(s.plan.Acts), before: s.last}
-	out.truths = append(out.truths, s.look(t))
+	out.truths = append(out.truths, s.observe(t))
 	s.script.Begin(s.act)
 	s.slack.Begin(s.act)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -94,24 +96,24 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	defer cancel()
 	source := s.newSource(t, s.proxy.Config(kubetest.Admin))
 	s.publishing.Store(false)
-	lock := &turns{s.newLease(t, out.clean), func() {
+	lock := &leaseLock{s.newLease(t, out.clean), func() {
 		s.publishing.Store(true)
 		if turn != nil {
-			s.turn(t, *turn)
-			out.truths = append(out.truths, s.look(t))
+			s.setWorld(t, *turn)
+			out.truths = append(out.truths, s.observe(t))
 		}
 	}, &out.unreleased}
 	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
 		catalog.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
 	out.after = s.stored(t)
 	s.last = out.after
-	out.lied = s.liesTo()
+	out.misled = s.misled()
 	return out
 }
 
-func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
+func (s *stage) publisher(t *testing.T, source *source.Source) *audit.Publisher {
 	t.Helper()
-	store, err := kube.NewStore(s.proxy.Config(kubetest.Admin), home, kube.StoreOptions{PageSize: 3, Sleep: hurry})
+	findings, err := store.New(s.proxy.Config(kubetest.Admin), home, store.Options{PageSize: 3, Sleep: noSleep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,15 +121,15 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 		slack.Options{Transport: s.board, Clock: clockOf(newClock())})
 	c := settings()
 	return &audit.Publisher{
-		Store: store, Source: source, Fit: kube.FitFinding,
+		Store: findings, Source: source, Fit: store.FitFinding,
 		Reconciler: audit.Reconciler{
 			Hold: func(string) audit.Hold { return audit.Hold{Sweeps: s.plan.Sweeps} },
-			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: kube.MaxNotifications,
+			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: store.MaxNotifications,
 		},
 		Notifier: func(res *audit.Result) audit.Notifier {
 			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), HasSender: func(name string) bool { return name == notify.SlackName }}
-			return teller{notify.Deliverer{
-				Store: store, Senders: []notify.Sender{sender{bot, s.board}},
+			return notifier{notify.Deliverer{
+				Store: findings, Senders: []notify.Sender{sender{bot, s.board}},
 				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), WithLease: true, Clock: s.clock.Now, Routes: router.Routes(),
 			}}
 		},
@@ -136,16 +138,16 @@ func (s *stage) publisher(t *testing.T, source *kube.Source) *audit.Publisher {
 
 func clockOf(c *clock) slack.Clock { return slack.Clock{Now: c.Now, Sleep: c.Sleep} }
 
-// teller is a notify.Deliverer as audit knows it.
-type teller struct{ notify.Deliverer }
+// notifier is a notify.Deliverer as an audit.Notifier.
+type notifier struct{ notify.Deliverer }
 
-func (t teller) Senders(rule, owner string) []string { return t.Routes.Senders(rule, owner) }
+func (t notifier) Senders(rule, owner string) []string { return t.Routes.Senders(rule, owner) }
 
-func (t teller) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
+func (t notifier) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
 	return t.Deliverer.Deliver(ctx, stored)
 }
 
-// timed is a source that may be read for so long and no longer.
+// timed is a source with a timeout.
 type timed struct {
 	source audit.Source
 	limit  time.Duration
@@ -157,37 +159,37 @@ func (s timed) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Buil
 	return s.source.Read(ctx, kinds, b)
 }
 
-// newLease returns the lease. With faults it is a short one, so that it is also lost.
-func (s *stage) newLease(t *testing.T, clean bool) *kube.Lease {
+// newLease returns the lease. With faults it is short, so that it can be lost.
+func (s *stage) newLease(t *testing.T, clean bool) *lease.Lease {
 	t.Helper()
-	opts := kube.LeaseOptions{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
+	opts := lease.Options{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
 	if clean {
-		opts = kube.LeaseOptions{}
+		opts = lease.Options{}
 	}
 	cfg := s.proxy.Config(kubetest.Admin)
 	if !clean {
 		cfg.Timeout = opts.Renew / 2
 	}
-	lease, err := kube.NewLease(cfg, home, home, opts)
+	lease, err := lease.New(cfg, home, home, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lease
 }
 
-// turns is the Lease as a lock.
-type turns struct {
-	lease      *kube.Lease
+// leaseLock is the Lease as an audit.Lock.
+type leaseLock struct {
+	lease      *lease.Lease
 	swept      func() // called between reading and publishing
 	unreleased *bool
 }
 
 // Acquire implements audit.Lock.
-func (l *turns) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
+func (l *leaseLock) Acquire(ctx context.Context, begin func()) (context.Context, func(), error) {
 	l.swept()
 	turn, err := l.lease.AcquireAfter(ctx, 300*time.Millisecond, begin)
 	if err != nil {
 		return nil, nil, err
 	}
-	return turn.Held(), func() { *l.unreleased = turn.Close() != nil }, nil
+	return turn.Context(), func() { *l.unreleased = turn.Close() != nil }, nil
 }

@@ -54,7 +54,7 @@ func (p *planner) change(l *layout, i notify.Item) bool {
 			text = append(text, words(", was open for "+age))
 		}
 		if i.Last == "" {
-			text = append(text, words(", before you could be notified"))
+			text = append(text, words("; it ended before you could be notified"))
 		}
 		return l.addLine(heading, text)
 	case audit.EventReleased:

@@ -16,10 +16,10 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// maxReplies is how many replies to a message MESSAGES.md shows.
+// maxReplies is how many replies to a message docs/messages.md shows.
 const maxReplies = 1
 
-// TestMessagesPage compares MESSAGES.md with what is sent. It contains the payload of each
+// TestMessagesPage compares docs/messages.md with what is sent. It contains the payload of each
 // sample as HTML, which looks similar to Slack.
 func TestMessagesPage(t *testing.T) {
 	var b strings.Builder
@@ -49,7 +49,7 @@ are indented, and an updated message appears under "is updated to".
 			fmt.Fprintf(&b, "… and %d more replies.\n\n", replies-maxReplies)
 		}
 	}
-	golden(t, "MESSAGES.md", []byte(strings.TrimRight(b.String(), "\n")+"\n"))
+	golden(t, "../../docs/messages.md", []byte(strings.TrimRight(b.String(), "\n")+"\n"))
 }
 
 // boxed returns a message as HTML without empty lines, which Markdown leaves as it is.

@@ -24,7 +24,7 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-var update = flag.Bool("update", false, "write the golden files and MESSAGES.md")
+var update = flag.Bool("update", false, "write the golden files and docs/messages.md")
 
 // planned is a message of a plan as in its golden file.
 type planned struct {

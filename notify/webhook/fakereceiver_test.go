@@ -24,7 +24,7 @@ import (
 
 const hidden = "5f2c-the-key-of-nobody-9e1d"
 
-// receiver is a receiver as README.md describes: it accepts what has a valid and recent
+// receiver is a receiver as docs/webhook.md describes: it accepts what has a valid and recent
 // signature.
 type receiver struct {
 	mu     sync.Mutex
@@ -93,7 +93,7 @@ func check(req *http.Request, body []byte) error {
 	return nil
 }
 
-// verify is README.md's function in Go.
+// verify is docs/webhook.md's function in Go.
 func verify(secret, header string, body []byte, now time.Time) error {
 	var times, signatures []string
 	for field := range strings.SplitSeq(header, ",") {

@@ -1,5 +1,5 @@
 // Package webhook sends digests as signed JSON to one receiver, such as a bridge to
-// another chat or a ticket system. README.md is for people who write a receiver.
+// another chat or a ticket system. docs/webhook.md is for people who write a receiver.
 package webhook
 
 import (

@@ -75,20 +75,20 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// The function in README.md has the same results as the one in Go.
+// The function in docs/webhook.md has the same results as the one in Go.
 func TestVerifyInReadme(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not installed")
 	}
-	page, err := os.ReadFile("README.md")
+	page, err := os.ReadFile("../../docs/webhook.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, code, _ := strings.Cut(string(page), "```python\n")
 	code, _, found := strings.Cut(code, "```")
 	if !found {
-		t.Fatal("README.md shows no Python")
+		t.Fatal("docs/webhook.md shows no Python")
 	}
 	body, header := signed(t)
 	rows := forgeries(body, header, time.Now())

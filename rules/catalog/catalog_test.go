@@ -7,4 +7,4 @@ import (
 	"github.com/eventuallytrue/audit/rules/rulestest"
 )
 
-func TestEveryRuleHasFixtures(t *testing.T) { rulestest.Catalogue(t, catalog.All()) }
+func TestEveryRuleHasFixtures(t *testing.T) { rulestest.Catalog(t, catalog.All()) }

@@ -25,23 +25,23 @@ import (
 
 // checkSet returns what is wrong with a rule and its fixtures as a whole.
 func checkSet(rule *rules.Rule, fixtures []*fixture) []error {
-	return errorsOf(
+	return collect(
 		rules.Validate([]*rules.Rule{rule}),
-		checkSorts(fixtures),
+		checkBothOutcomes(fixtures),
 		checkKinds(rule, fixtures),
 		checkReads(rule, fixtures),
 		checkBare(rule, fixtures),
 	)
 }
 
-// checkFixture returns what is wrong with a rule by one fixture.
+// checkFixture returns what is wrong with a rule according to one fixture.
 func checkFixture(rule *rules.Rule, f *fixture) []error {
-	ev, err := f.judgeText(rule, f.text(f.inOrder()))
+	ev, err := f.evaluateText(rule, f.text(f.inOrder()))
 	if err != nil {
-		// The other checks would say no more.
+		// The other checks would only repeat it.
 		return []error{err}
 	}
-	return errorsOf(
+	return collect(
 		f.want.compare(rule, ev),
 		checkFindings(rule, ev),
 		checkDeterministic(rule, f, ev),
@@ -50,13 +50,13 @@ func checkFixture(rule *rules.Rule, f *fixture) []error {
 	)
 }
 
-func errorsOf(all ...error) []error {
+func collect(all ...error) []error {
 	return slices.DeleteFunc(all, func(err error) bool { return err == nil })
 }
 
-// checkSorts demands a fixture with a finding and one without, and that no two
-// say the same of themselves.
-func checkSorts(fixtures []*fixture) error {
+// checkBothOutcomes requires a fixture with a finding and one without, and unique
+// titles.
+func checkBothOutcomes(fixtures []*fixture) error {
 	var errs []error
 	findings, clean := 0, 0
 	titles := map[string]string{}
@@ -80,7 +80,7 @@ func checkSorts(fixtures []*fixture) error {
 	return errors.Join(errs...)
 }
 
-// checkKinds demands an object of each declared kind somewhere in the fixtures.
+// checkKinds requires an object of each declared kind somewhere in the fixtures.
 func checkKinds(rule *rules.Rule, fixtures []*fixture) error {
 	var errs []error
 	for _, kind := range rule.Needs {
@@ -91,64 +91,63 @@ func checkKinds(rule *rules.Rule, fixtures []*fixture) error {
 	return errors.Join(errs...)
 }
 
-// checkReads demands that the kinds the rule asks for over all fixtures are those
-// it declares. To ask for one that it does not declare panics.
+// checkReads requires that the rule reads each kind that it declares in some
+// fixture. Reading a kind that it does not declare panics.
 func checkReads(rule *rules.Rule, fixtures []*fixture) error {
-	asked := map[snapshot.Kind]bool{}
+	read := map[snapshot.Kind]bool{}
 	spied := *rule
 	spied.Run = func(in rules.Input) (rules.Result, error) {
 		defer func() {
 			for _, kind := range in.View.Asked() {
-				asked[kind] = true
+				read[kind] = true
 			}
 		}()
 		return rule.Run(in)
 	}
 	for _, f := range fixtures {
-		if _, err := f.judgeText(&spied, f.text(f.inOrder())); err != nil {
+		if _, err := f.evaluateText(&spied, f.text(f.inOrder())); err != nil {
 			return fmt.Errorf("fixture %s: %w", f.name, err)
 		}
 	}
 	var errs []error
 	for _, kind := range rule.Needs {
-		if !asked[kind] {
-			errs = append(errs, fmt.Errorf("the rule declares %s and never asks for it", kind))
+		if !read[kind] {
+			errs = append(errs, fmt.Errorf("the rule declares %s and never reads it", kind))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkFindings holds findings to what everybody who handles them relies on.
+// checkFindings checks what all code that handles findings relies on.
 func checkFindings(rule *rules.Rule, ev audit.Evaluation) error {
 	var errs []error
 	seen := map[string]bool{}
 	for _, f := range ev.Findings {
 		bad := func(what string) { errs = append(errs, fmt.Errorf("finding %s: %s", f.Subject, what)) }
 		if seen[f.ID] {
-			bad("two have this subject, which makes them one")
+			bad("another finding has this subject")
 		}
 		seen[f.ID] = true
 		if f.Subject.Kind != rule.Subject {
-			bad(fmt.Sprintf("its subject is a %s, the rule's are of kind %s", f.Subject.Kind, rule.Subject))
+			bad(fmt.Sprintf("its subject is a %s, but the rule declares %s", f.Subject.Kind, rule.Subject))
 		}
 		if f.Verdict == "" || f.Message == "" || f.Remedy == "" || len(f.Owners) == 0 || len(f.Objects) == 0 {
 			bad("it has no verdict, message, remedy, owner or object")
 		}
 		if text := f.Message + f.Cause + f.Remedy; strings.Contains(text, "  ") || strings.Contains(text, "%!") {
-			bad("its text is not well put together: " + text)
+			bad("its text has a double space or a formatting error: " + text)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkDeterministic demands the same result whatever the order of the
-// manifests.
+// checkDeterministic requires the same result for any order of the manifests.
 func checkDeterministic(rule *rules.Rule, f *fixture, want audit.Evaluation) error {
 	for seed := range uint64(6) {
 		order := f.inOrder()
 		random := rand.New(rand.NewPCG(seed, 0))
 		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		got, err := f.judgeText(rule, f.text(order))
+		got, err := f.evaluateText(rule, f.text(order))
 		if err != nil {
 			return fmt.Errorf("with documents shuffled: %w", err)
 		}
@@ -163,10 +162,10 @@ func diffEvaluations(a, b audit.Evaluation) string {
 	return cmp.Diff(a.Findings, b.Findings) + cmp.Diff(a.Advisories, b.Advisories) + cmp.Diff(a.Isolation, b.Isolation)
 }
 
-// checkFrozen demands that the rule leaves the snapshot as it was.
+// checkFrozen requires that the rule does not change the snapshot.
 func checkFrozen(rule *rules.Rule, f *fixture) error {
 	text := f.text(f.inOrder())
-	judged, err := f.read(rule, text)
+	used, err := f.read(rule, text)
 	if err != nil {
 		return err
 	}
@@ -174,20 +173,20 @@ func checkFrozen(rule *rules.Rule, f *fixture) error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.judge(rule, judged); err != nil {
+	if _, err := f.evaluate(rule, used); err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(judged, fresh) {
+	if !reflect.DeepEqual(used, fresh) {
 		return errors.New("the rule changes the snapshot")
 	}
 	return nil
 }
 
-// now is the time of every sweep here. Fixtures may hold exceptions, which
+// now is the time of every sweep in tests. Fixtures may contain exceptions, which
 // expire.
 func now() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) }
 
-// read reads manifests as a sweep with --from does. Whatever the source could
+// read reads manifests as a sweep with --from does. Anything that the source could
 // not read is an error.
 func (f *fixture) read(rule *rules.Rule, text []byte) (*snapshot.Snapshot, error) {
 	src := manifests.Source{
@@ -204,9 +203,9 @@ func (f *fixture) read(rule *rules.Rule, text []byte) (*snapshot.Snapshot, error
 		errs = append(errs, fmt.Errorf("read manifests: %s: %s", p.Where, p.Reason))
 	}
 	for _, p := range reading.Ignored {
-		// Kinds of a foreign group are there to be passed over; one of a group
-		// that the rule reads is misspelt or superfluous.
-		if slices.ContainsFunc(rule.Needs, func(k snapshot.Kind) bool { return k.Group() == p.Group }) && !partly(p) {
+		// Kinds of other groups may be there to be ignored, but an ignored kind of a
+		// group that the rule reads is misspelled or superfluous.
+		if slices.ContainsFunc(rule.Needs, func(k snapshot.Kind) bool { return k.Group() == p.Group }) && !onlySome(p) {
 			errs = append(errs, fmt.Errorf("read manifests: the rule does not read %s of %s/%s", p.Kind, p.Group, p.Version))
 		}
 	}
@@ -223,7 +222,7 @@ func (f *fixture) text(order []int) []byte {
 	return out.Bytes()
 }
 
-// inOrder returns the order in which the documents stand in the fixture.
+// inOrder returns the order of the documents in the fixture.
 func (f *fixture) inOrder() []int {
 	order := make([]int, len(f.documents))
 	for i := range order {
@@ -232,8 +231,8 @@ func (f *fixture) inOrder() []int {
 	return order
 }
 
-// judge lets the rule judge a snapshot. A rule that errs or panics is an error.
-func (f *fixture) judge(rule *rules.Rule, snap *snapshot.Snapshot) (audit.Evaluation, error) {
+// evaluate runs the rule on a snapshot. A rule that fails or panics is an error.
+func (f *fixture) evaluate(rule *rules.Rule, snap *snapshot.Snapshot) (audit.Evaluation, error) {
 	ev := audit.Evaluate(snap, []*rules.Rule{rule}, &f.config, now(), nil)
 	if o := ev.Rules[0]; o.Status != audit.RuleRan {
 		return ev, fmt.Errorf("the rule %s: %s", o.Status, o.Reason)
@@ -241,24 +240,24 @@ func (f *fixture) judge(rule *rules.Rule, snap *snapshot.Snapshot) (audit.Evalua
 	return ev, nil
 }
 
-// judgeText reads manifests and lets the rule judge them.
-func (f *fixture) judgeText(rule *rules.Rule, text []byte) (audit.Evaluation, error) {
+// evaluateText reads manifests and runs the rule on them.
+func (f *fixture) evaluateText(rule *rules.Rule, text []byte) (audit.Evaluation, error) {
 	snap, err := f.read(rule, text)
 	if err != nil {
 		return audit.Evaluation{}, err
 	}
-	return f.judge(rule, snap)
+	return f.evaluate(rule, snap)
 }
 
-// partly reports whether of a kind that was passed over some objects matter.
-func partly(p audit.IgnoredKind) bool {
+// onlySome reports whether only some objects of an ignored kind matter.
+func onlySome(p audit.IgnoredKind) bool {
 	return slices.ContainsFunc(ingest.Customs(), func(c ingest.Custom) bool {
 		return c.Kind.Group() == p.Group && c.Object == p.Kind && len(c.Only) > 0
 	})
 }
 
-// isOf reports whether an object's type belongs to a kind. To that of host
-// sources belongs whatever a ready-made one is for.
+// isOf reports whether an object's type belongs to a kind. The types of built-in
+// host sources belong to the kind of host sources.
 func isOf(gvk schema.GroupVersionKind, kind snapshot.Kind) bool {
 	if kind != snapshot.HostSources {
 		return kindOf(gvk) == kind
@@ -268,7 +267,7 @@ func isOf(gvk schema.GroupVersionKind, kind snapshot.Kind) bool {
 	})
 }
 
-// kindOf returns the kind of snapshot that an object's type belongs to.
+// kindOf returns the snapshot kind of an object's type.
 func kindOf(gvk schema.GroupVersionKind) snapshot.Kind {
 	for _, c := range ingest.Customs() {
 		if c.Kind.Group() == gvk.Group && c.Object == gvk.Kind {

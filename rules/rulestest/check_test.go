@@ -157,9 +157,9 @@ func rulesThatDeclareWrongly() map[string]*rules.Rule {
 	idle := podsNamed()
 	idle.Needs = []snapshot.Kind{snapshot.Jobs, snapshot.Namespaces, snapshot.Pods}
 	return map[string]*rules.Rule{
-		"doc has no text after the title":           undocumented,
-		"declares jobs.batch and never asks for it": idle,
-		"no fixture has an object of jobs.batch":    idle,
+		"doc has no text after the title":        undocumented,
+		"declares jobs.batch and never reads it": idle,
+		"no fixture has an object of jobs.batch": idle,
 		"read of ingresses.networking.k8s.io, which the rule does not declare": runThen(func(in rules.Input) {
 			in.View.Ingresses()
 		}, nil),
@@ -188,7 +188,7 @@ func rulesThatMisbehave() map[string]*rules.Rule {
 			v.Message += strings.Repeat(" Once more.", calls)
 		}),
 		"with no .spec.hostNetwork in the Pod of document 2: the rule failed: panic": panicOver("bad"),
-		"given nothing but":            panicOver("bare"),
+		"with nothing but":             panicOver("bare"),
 		"the rule failed: out of luck": runThen(nil, func(*rules.Result) error { return errors.New("out of luck") }),
 	}
 }
@@ -202,13 +202,13 @@ func rulesThatFindWrongly() map[string]*rules.Rule {
 			res.Violations = nil
 			return nil
 		}),
-		"two have this subject": runThen(nil, func(res *rules.Result) error {
+		"another finding has this subject": runThen(nil, func(res *rules.Result) error {
 			res.Violations = append(res.Violations, res.Violations...)
 			return nil
 		}),
-		"no verdict, message, remedy, owner or object": changed(func(v *rules.Violation) { v.Remedy = "" }),
-		"not well put together":                        changed(func(v *rules.Violation) { v.Cause = "Two  blanks." }),
-		"its subject is a Host":                        changed(func(v *rules.Violation) { v.Subject.Kind = rules.SubjectHost }),
+		"no verdict, message, remedy, owner or object":           changed(func(v *rules.Violation) { v.Remedy = "" }),
+		"a double space or a formatting error":                   changed(func(v *rules.Violation) { v.Cause = "Two  blanks." }),
+		"its subject is a Host, but the rule declares Namespace": changed(func(v *rules.Violation) { v.Subject.Kind = rules.SubjectHost }),
 	}
 }
 
@@ -270,7 +270,7 @@ func TestWrongHeaderIsSeenToFail(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
 		{"another severity", "severity: medium", "severity: low", "severity is medium, want low"},
 		{"another owner", "owners: team-a", "owners: team-b", "owners are team-a, want team-b"},
-		{"another text", "says: Nobody", "says: Somebody", `nowhere says "Somebody thought"`},
+		{"another text", "says: Nobody", "says: Somebody", `does not say "Somebody thought"`},
 		{"another verdict", "is misnamed", "is fine", "missing    finding: shop is fine <- Pod shop/bad"},
 		{"another object", "Pod shop/bad\n", "Pod shop/worse\n", "unexpected finding: shop is misnamed <- Pod shop/bad"},
 		{"another row", "egress=missing", "egress=present", "unexpected isolation: ns=shop ingress=missing egress=missing open=none"},
@@ -296,7 +296,7 @@ func TestAdvisoryThatNoLineIsForFails(t *testing.T) {
 		t.Errorf("got %q", errs)
 	}
 	text = strings.Replace(withoutFinding, "# advisory", "# advisory: odd name\n# advisory", 1)
-	if errs := check(rule, parsed(t, rule, withFinding, text)); !says(errs, "2 advisory lines are for one advisory") {
+	if errs := check(rule, parsed(t, rule, withFinding, text)); !says(errs, "2 advisory lines match one advisory") {
 		t.Errorf("got %q", errs)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// findingLine prints what a finding is identified by, as a header spells it.
+// findingLine formats the identity of a finding as a header spells it.
 func findingLine(subject, verdict string, objects []string) string {
 	objects = slices.Sorted(slices.Values(objects))
 	return fmt.Sprintf("%s is %s <- %s", subject, verdict, strings.Join(objects, ", "))
@@ -18,7 +18,7 @@ func findingLine(subject, verdict string, objects []string) string {
 
 func ownersLine(owners []string) string { return strings.Join(owners, ", ") }
 
-// isolationLine prints the row of a namespace as a header spells it.
+// isolationLine formats the row of a namespace as a header spells it.
 func isolationLine(i rules.Isolation) string {
 	line := fmt.Sprintf("ns=%s ingress=%s egress=%s open=%s", i.Namespace, i.Ingress, i.Egress, i.Open)
 	if i.Scope != "" {
@@ -30,7 +30,7 @@ func isolationLine(i rules.Isolation) string {
 	return line
 }
 
-// exposedLines prints the exposed workloads of a namespace as a header spells
+// exposedLines formats the exposed workloads of a namespace as a header spells
 // them.
 func exposedLines(i rules.Isolation) []string {
 	var lines []string
@@ -55,7 +55,7 @@ func (h *header) compare(rule *rules.Rule, ev audit.Evaluation) error {
 	if len(diffs) == 0 {
 		return nil
 	}
-	return errors.New("the rule does not say what the header says:\n  " + strings.Join(diffs, "\n  "))
+	return errors.New("the result differs from the header:\n  " + strings.Join(diffs, "\n  "))
 }
 
 func (h *header) compareFindings(got []audit.Finding) []string {
@@ -80,7 +80,7 @@ func (h *header) compareFindings(got []audit.Finding) []string {
 	return append(diffLines("finding", wantLines, gotLines), diffs...)
 }
 
-// compare returns how a finding differs beyond its line.
+// compare returns how a finding differs in what follows its line.
 func (w *wantFinding) compare(f audit.Finding) []string {
 	var diffs []string
 	differ := func(format string, args ...any) {
@@ -94,7 +94,7 @@ func (w *wantFinding) compare(f audit.Finding) []string {
 	}
 	for _, s := range w.says {
 		if !strings.Contains(f.Message, s) && !strings.Contains(f.Cause, s) && !strings.Contains(f.Remedy, s) {
-			differ("nowhere says %q:\n    message: %s\n    cause:   %s\n    remedy:  %s", s, f.Message, f.Cause, f.Remedy)
+			differ("does not say %q:\n    message: %s\n    cause:   %s\n    remedy:  %s", s, f.Message, f.Cause, f.Remedy)
 		}
 	}
 	return diffs
@@ -120,7 +120,7 @@ func (h *header) compareAdvisories(rule *rules.Rule, got []audit.Advisory) []str
 		case lines == 0:
 			diffs = append(diffs, "unexpected advisory: "+text)
 		case lines > 1:
-			diffs = append(diffs, fmt.Sprintf("%d advisory lines are for one advisory: %s", lines, text))
+			diffs = append(diffs, fmt.Sprintf("%d advisory lines match one advisory: %s", lines, text))
 		}
 	}
 	for i, n := range matched {
@@ -128,14 +128,14 @@ func (h *header) compareAdvisories(rule *rules.Rule, got []audit.Advisory) []str
 		case n == 0:
 			diffs = append(diffs, "missing    advisory: "+h.advisories[i])
 		case n > 1:
-			diffs = append(diffs, fmt.Sprintf("an advisory line is for %d advisories: %s", n, h.advisories[i]))
+			diffs = append(diffs, fmt.Sprintf("an advisory line matches %d advisories: %s", n, h.advisories[i]))
 		}
 	}
 	return diffs
 }
 
-// diffLines returns the lines that are wanted and not there, and those that are
-// there and not wanted. A line that stands twice counts twice.
+// diffLines returns the wanted lines that are missing and the unexpected ones. A
+// line that appears twice counts twice.
 func diffLines(word string, want, got []string) []string {
 	left := map[string]int{}
 	for _, line := range got {

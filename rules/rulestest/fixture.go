@@ -20,7 +20,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
-// fixture is a small cluster and what a rule must say of it.
+// fixture is a small cluster and what a rule must find in it.
 type fixture struct {
 	name      string // of its file, without the ending
 	config    config.Config
@@ -47,11 +47,10 @@ func parseFixture(name, text string, rule *rules.Rule) (*fixture, error) {
 	if err != nil {
 		return nil, bad(err)
 	}
-	// A header line further down would be taken for a comment and hold nobody
-	// to anything.
+	// A header line further down would be ignored as a comment.
 	for i, line := range lines[end:] {
 		if parts := headerLine.FindStringSubmatch(line); parts != nil && isHeaderWord(parts[1]) {
-			return nil, bad(fmt.Errorf("line %d: %q stands behind the header", end+i+1, line))
+			return nil, bad(fmt.Errorf("line %d: %q is below the header", end+i+1, line))
 		}
 	}
 	f := &fixture{name: name, want: h}
@@ -64,15 +63,15 @@ func parseFixture(name, text string, rule *rules.Rule) (*fixture, error) {
 	return f, nil
 }
 
-// isHeaderWord reports whether a header may hold lines of the word.
+// isHeaderWord reports whether a word may begin a header line.
 func isHeaderWord(word string) bool {
 	return slices.Contains([]string{
 		"title", "clean", "config", "finding", "severity", "owners", "says", "advisory", "isolation", "exposed",
 	}, word)
 }
 
-// ruleSet returns the rules that a config is read for: all of them and the one
-// under test, which may be none of them.
+// ruleSet returns the rules that a config may mention: the built-in ones and the
+// one under test.
 func ruleSet(rule *rules.Rule) []*rules.Rule {
 	set := slices.DeleteFunc(catalog.All(), func(r *rules.Rule) bool { return r.Name == rule.Name })
 	return append(set, rule)
@@ -101,7 +100,7 @@ func parseDocuments(text string) ([]document, error) {
 		if err := json.Unmarshal(value, &meta); err != nil {
 			return nil, fmt.Errorf("parse manifest %d: %w", len(out)+1, err)
 		}
-		// The items of a list could not be shuffled or thinned out one by one.
+		// The items of a list could not be shuffled or thinned one by one.
 		if strings.HasSuffix(meta.Kind, "List") {
 			return nil, fmt.Errorf("manifest %d is a list: write its items as documents", len(out)+1)
 		}
@@ -113,36 +112,36 @@ func parseDocuments(text string) ([]document, error) {
 	return out, nil
 }
 
-// header is what the comment lines of a fixture say.
+// header is the parsed comment lines of a fixture.
 type header struct {
 	title      string
 	clean      bool
 	config     []string // lines of YAML
 	findings   []wantFinding
 	advisories []string
-	isolation  []string // rows as isolationLine prints them
-	exposed    []string // rows as exposedLines prints them
+	isolation  []string // rows as isolationLine formats them
+	exposed    []string // rows as exposedLines formats them
 }
 
-// wantFinding is a finding that a rule must make.
+// wantFinding is a finding that a rule must report.
 type wantFinding struct {
-	line     string // subject, verdict and objects as findingLine prints them
+	line     string // subject, verdict and objects as findingLine formats them
 	severity string // empty: any
-	owners   string // sorted, as ownersLine prints them; empty: any
+	owners   string // sorted, as ownersLine formats them; empty: any
 	says     []string
 }
 
-// headerLine is a line of a header: a word and, behind a colon, what it says.
+// headerLine is a line of a header: a word and, after a colon, its text.
 var headerLine = regexp.MustCompile(`^# ([a-z]+)(?:: ?(.*))?$`)
 
-// parseHeader parses the lines of a header. It returns every mistake at once.
+// parseHeader parses the lines of a header. The error contains every mistake.
 func parseHeader(lines []string) (header, error) {
 	var h header
 	var errs []error
 	for i, line := range lines {
 		parts := headerLine.FindStringSubmatch(line)
 		if parts == nil {
-			errs = append(errs, fmt.Errorf("line %d: %q is no header line, which reads \"# word: text\"", i+1, line))
+			errs = append(errs, fmt.Errorf("line %d: %q is not a header line, such as \"# word: text\"", i+1, line))
 			continue
 		}
 		if err := h.take(parts[1], parts[2]); err != nil {
@@ -153,22 +152,22 @@ func parseHeader(lines []string) (header, error) {
 	case h.title == "":
 		errs = append(errs, errors.New("no title"))
 	case h.clean && len(h.findings) > 0:
-		errs = append(errs, errors.New("it says both finding and clean"))
+		errs = append(errs, errors.New("it has both a finding and clean"))
 	case !h.clean && len(h.findings) == 0:
-		errs = append(errs, errors.New("it says neither finding nor clean"))
+		errs = append(errs, errors.New("it has neither a finding nor clean"))
 	}
 	return h, errors.Join(errs...)
 }
 
-// take takes in one line.
+// take adds one line.
 func (h *header) take(word, text string) error {
 	if (text == "") != (word == "clean") && word != "config" {
-		return fmt.Errorf("it says %q", text)
+		return fmt.Errorf("unexpected text %q", text)
 	}
 	switch word {
 	case "title":
 		if h.title != "" {
-			return errors.New("a second title")
+			return errors.New("duplicate title")
 		}
 		h.title = text
 	case "clean":
@@ -202,7 +201,7 @@ func (h *header) take(word, text string) error {
 // qualify adds to the last finding.
 func (h *header) qualify(word, text string) error {
 	if len(h.findings) == 0 {
-		return errors.New("there is no finding above it")
+		return errors.New("no finding above it")
 	}
 	last := &h.findings[len(h.findings)-1]
 	switch {
@@ -213,7 +212,7 @@ func (h *header) qualify(word, text string) error {
 	case word == "owners" && last.owners == "":
 		last.owners = ownersLine(splitList(text))
 	default:
-		return errors.New("a second one for the same finding")
+		return errors.New("duplicate for the same finding")
 	}
 	return nil
 }
@@ -252,7 +251,7 @@ func parseIsolation(text string) (rules.Isolation, error) {
 			return row, fmt.Errorf("unknown key %q", key)
 		}
 		if seen[key] || value == "" {
-			return row, fmt.Errorf("%s is empty or there twice", key)
+			return row, fmt.Errorf("%s is empty or duplicated", key)
 		}
 		seen[key] = true
 	}

@@ -50,21 +50,21 @@ func TestParseHeaderReadsEveryWord(t *testing.T) {
 func TestParseFixtureRefuses(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
 		{"an unknown word", "# owners:", "# owner:", "line 4: owner: unknown word"},
-		{"a line that is no header line", "# owners:", "#owners:", "line 4: \"#owners: team-a\" is no header line"},
+		{"a line that is not a header line", "# owners:", "#owners:", "line 4: \"#owners: team-a\" is not a header line"},
 		{"a fixture without a title", "# title: A pod called bad is a finding.\n", "", "no title"},
-		{"a second title", "# severity", "# title: Another.\n# severity", "a second title"},
-		{"a word without text", "# owners: team-a", "# owners:", `owners: it says ""`},
-		{"clean with text", "# severity", "# clean: yes\n# severity", `clean: it says "yes"`},
-		{"both finding and clean", "# severity", "# clean\n# severity", "both finding and clean"},
+		{"a second title", "# severity", "# title: Another.\n# severity", "duplicate title"},
+		{"a word without text", "# owners: team-a", "# owners:", `owners: unexpected text ""`},
+		{"clean with text", "# severity", "# clean: yes\n# severity", `clean: unexpected text "yes"`},
+		{"both finding and clean", "# severity", "# clean\n# severity", "both a finding and clean"},
 		{"a severity above every finding", "# finding", "# severity: high\n# finding", "no finding above it"},
-		{"a second severity", "# severity", "# severity: low\n# severity", "a second one for the same finding"},
+		{"a second severity", "# severity", "# severity: low\n# severity", "duplicate for the same finding"},
 		{"a finding without objects", " <- Pod shop/bad", "", "is not \"subject is verdict <- objects\""},
 		{"an exposed line without a reason", " no-policy", "", "is not \"namespace Kind/name direction reason\""},
 		{"an isolation row without a direction", " egress=missing", "", "isolation: no egress"},
 		{"an isolation row with an unknown key", "egress=", "outward=", `unknown key "outward"`},
-		{"an isolation row with a key twice", "egress=missing", "egress=missing ns=a", "ns is empty or there twice"},
+		{"an isolation row with a key twice", "egress=missing", "egress=missing ns=a", "ns is empty or duplicated"},
 		{"a config with an unknown key", "# severity", "# config: nonsense: true\n# severity", "unknown key"},
-		{"a header line among the manifests", "kind: Pod\n", "kind: Pod\n# clean\n", "stands behind the header"},
+		{"a header line among the manifests", "kind: Pod\n", "kind: Pod\n# clean\n", "is below the header"},
 		{"a list", "kind: Pod\n", "kind: PodList\n", "manifest 2 is a list"},
 		{"text that is not YAML", "kind: Pod\n", "kind: [Pod\n", "parse manifest 2"},
 	} {
@@ -98,12 +98,12 @@ func TestCatalogueMatchesRulesAndFolders(t *testing.T) {
 	}{
 		{"a folder for each rule", []*rules.Rule{a, b}, []string{"a", "b"}, ""},
 		{"a rule without a folder", []*rules.Rule{a, b}, []string{"a"}, "rule b has no folder"},
-		{"a folder without a rule", []*rules.Rule{a}, []string{"a", "b"}, "testdata/rules/b belongs to no rule"},
+		{"a folder without a rule", []*rules.Rule{a}, []string{"a", "b"}, "testdata/rules/b does not belong to a rule"},
 		{"rules out of order", []*rules.Rule{b, a}, []string{"a", "b"}, "not sorted by name: b, a"},
 		{"a rule twice", []*rules.Rule{a, a}, []string{"a"}, "name is used twice"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			errs := checkCatalogue(c.set, c.folders)
+			errs := checkCatalog(c.set, c.folders)
 			if c.want == "" && len(errs) > 0 || c.want != "" && !says(errs, c.want) {
 				t.Errorf("got %q, want %q", errs, c.want)
 			}
@@ -113,13 +113,13 @@ func TestCatalogueMatchesRulesAndFolders(t *testing.T) {
 
 func TestLoadFixturesRefusesStrayFiles(t *testing.T) {
 	if _, err := loadFixtures(t.TempDir()+"/none", podsNamed()); err == nil {
-		t.Error("a folder that does not exist is no error")
+		t.Error("no error for a folder that does not exist")
 	}
 	dir := t.TempDir()
 	writeFile(t, dir+"/good.yaml", withFinding)
 	writeFile(t, dir+"/stray.yml", withFinding)
 	fixtures, err := loadFixtures(dir, podsNamed())
-	if err == nil || !strings.Contains(err.Error(), "stray.yml is no .yaml file") {
+	if err == nil || !strings.Contains(err.Error(), "stray.yml is not a .yaml file") {
 		t.Errorf("error is %v", err)
 	}
 	if len(fixtures) != 1 || fixtures[0].name != "good" {

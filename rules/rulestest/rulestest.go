@@ -1,15 +1,15 @@
-// Package rulestest is the harness that every rule is tested by.
+// Package rulestest is the test harness for rules.
 //
 // A rule has a folder of fixtures, testdata/rules/<name>/*.yaml. A fixture is a
-// header of comment lines and, behind it, the plain manifests of a small
-// cluster. The header says what the rule must make of them, and a rule that says
-// less or more fails:
+// header of comment lines, followed by the plain manifests of a small cluster. The
+// header says what the rule must find in them, and a rule that finds less or more
+// fails:
 //
 //	# title: One sentence that says what the fixture is about.
 //	# finding: shop.example.com is contested <- Ingress team-a/shop, Ingress team-b/shop
 //	# severity: high
 //	# owners: team-a, team-b
-//	# says: the host came by a later edit
+//	# says: late-edit
 //	# advisory: *.example.com covers pay.example.com
 //	# isolation: ns=team-a ingress=present egress=missing open=none
 //	# exposed: team-a Deployment/web egress no-policy
@@ -17,16 +17,16 @@
 //	# config:   fallback: platform
 //
 // A finding names its subject, its verdict and all of its objects, in any order.
-// Severity, owners and says belong to the finding above them and may be left out;
-// says is part of the message, the cause or the remedy, and may come several
-// times. An advisory line is part of exactly one advisory, subject and message,
-// and each advisory has its line. The rows of the isolation are all there, with
-// scope=... where there is one and exempt=yes where the config exempts; so are
-// the exposed workloads. A fixture without a finding says so with "# clean".
+// Severity, owners and says belong to the finding above them and are optional; says
+// is a part of the message, the cause or the remedy, and may be repeated. An
+// advisory line is a part of the subject and message of exactly one advisory, and
+// each advisory has a line. All rows of the isolation are listed, with scope=...
+// and exempt=yes where they apply, and so are the exposed workloads. A fixture
+// without a finding says "# clean".
 //
-// Beside its verdicts a rule is held to what its contract promises: it is valid,
-// deterministic, leaves the snapshot alone, reads the kinds that it declares and
-// no others, and bears objects from which any optional field is missing.
+// The harness also checks that a rule keeps the contract: it is valid and
+// deterministic, does not change the snapshot, reads the kinds that it declares and
+// no others, and copes with objects that lack any optional field.
 package rulestest
 
 import (
@@ -41,8 +41,8 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// Run holds a rule against its fixtures, each in a subtest of its name. The test
-// may run in any package of the module.
+// Run tests a rule with its fixtures, each in a subtest of its name. The test may
+// run in any package of the module.
 func Run(t *testing.T, rule *rules.Rule) {
 	t.Helper()
 	root, err := moduleRoot()
@@ -65,9 +65,9 @@ func Run(t *testing.T, rule *rules.Rule) {
 	}
 }
 
-// Catalogue holds the set of all rules together: it is valid, sorted by name, and
-// there is a folder of fixtures for each rule and a rule for each folder.
-func Catalogue(t *testing.T, set []*rules.Rule) {
+// Catalog tests the set of all rules: it is valid and sorted by name, and there is
+// a folder of fixtures for each rule and a rule for each folder.
+func Catalog(t *testing.T, set []*rules.Rule) {
 	t.Helper()
 	root, err := moduleRoot()
 	if err != nil {
@@ -77,15 +77,15 @@ func Catalogue(t *testing.T, set []*rules.Rule) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range checkCatalogue(set, folders) {
+	for _, err := range checkCatalog(set, folders) {
 		t.Error(err)
 	}
 }
 
-// fixtureFolder holds the folders of fixtures, from the root of the module.
+// fixtureFolder contains the folders of fixtures, relative to the root of the module.
 const fixtureFolder = "testdata/rules"
 
-// moduleRoot returns the nearest folder above the working folder that holds a
+// moduleRoot returns the nearest folder above the working folder that contains a
 // go.mod.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
@@ -104,8 +104,8 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// loadFixtures reads the fixtures of a rule, sorted by name. A file that is no
-// fixture is an error, since a fixture with a misspelt ending tests nothing.
+// loadFixtures reads the fixtures of a rule, sorted by name. Any other file is an
+// error, since a fixture with a misspelled extension would test nothing.
 func loadFixtures(dir string, rule *rules.Rule) ([]*fixture, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -116,7 +116,7 @@ func loadFixtures(dir string, rule *rules.Rule) ([]*fixture, error) {
 	for _, entry := range entries {
 		name, ok := strings.CutSuffix(entry.Name(), ".yaml")
 		if !ok || entry.IsDir() {
-			errs = append(errs, fmt.Errorf("read fixtures of %s: %s is no .yaml file", rule.Name, entry.Name()))
+			errs = append(errs, fmt.Errorf("read fixtures of %s: %s is not a .yaml file", rule.Name, entry.Name()))
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
@@ -134,7 +134,7 @@ func loadFixtures(dir string, rule *rules.Rule) ([]*fixture, error) {
 	return fixtures, errors.Join(errs...)
 }
 
-// fixtureFolders returns the names of the folders that hold fixtures.
+// fixtureFolders returns the names of the folders of fixtures.
 func fixtureFolders(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -147,9 +147,9 @@ func fixtureFolders(dir string) ([]string, error) {
 	return names, nil
 }
 
-// checkCatalogue returns what is wrong with a set of rules and the folders of
+// checkCatalog returns what is wrong with a set of rules and the folders of
 // their fixtures.
-func checkCatalogue(set []*rules.Rule, folders []string) []error {
+func checkCatalog(set []*rules.Rule, folders []string) []error {
 	var errs []error
 	if err := rules.Validate(set); err != nil {
 		errs = append(errs, err)
@@ -166,7 +166,7 @@ func checkCatalogue(set []*rules.Rule, folders []string) []error {
 	}
 	for _, folder := range folders {
 		if !slices.Contains(names, folder) {
-			errs = append(errs, fmt.Errorf("%s/%s belongs to no rule", fixtureFolder, folder))
+			errs = append(errs, fmt.Errorf("%s/%s does not belong to a rule", fixtureFolder, folder))
 		}
 	}
 	return errs

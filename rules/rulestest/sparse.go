@@ -17,7 +17,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// checkBare lets the rule judge objects of its kinds that have a name and nothing
+// checkBare runs the rule on objects of its kinds that have a name and nothing
 // else: each alone, and all together.
 func checkBare(rule *rules.Rule, fixtures []*fixture) error {
 	if len(fixtures) == 0 {
@@ -28,18 +28,18 @@ func checkBare(rule *rules.Rule, fixtures []*fixture) error {
 	for _, kind := range rule.Needs {
 		gvk, ok := exampleOf(kind, fixtures)
 		if !ok {
-			continue // checkKinds tells
+			continue // checkKinds reports it
 		}
 		for _, namespace := range []string{"", "bare"} {
 			text := bareObject(gvk, namespace)
 			all.Write(text)
-			if _, err := fixtures[0].judgeText(rule, text); err != nil {
-				errs = append(errs, fmt.Errorf("given nothing but %s: %w", text, err))
+			if _, err := fixtures[0].evaluateText(rule, text); err != nil {
+				errs = append(errs, fmt.Errorf("with nothing but %s: %w", text, err))
 			}
 		}
 	}
-	if _, err := fixtures[0].judgeText(rule, all.Bytes()); err != nil {
-		errs = append(errs, fmt.Errorf("given a bare object of each kind: %w", err))
+	if _, err := fixtures[0].evaluateText(rule, all.Bytes()); err != nil {
+		errs = append(errs, fmt.Errorf("with a bare object of each kind: %w", err))
 	}
 	return errors.Join(errs...)
 }
@@ -60,19 +60,18 @@ func bareObject(gvk schema.GroupVersionKind, namespace string) []byte {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	metadata := map[string]any{"name": "bare"}
 	if namespace != "" {
-		// Of a kind that has no namespaces the two would else be one object.
+		// For a kind without namespaces, the same name would mean the same object.
 		metadata["name"], metadata["namespace"] = "bare-too", namespace
 	}
 	text, err := json.Marshal(map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata})
 	if err != nil {
-		panic(err) // a map of strings can always be written
+		panic(err) // a map of strings can always be encoded
 	}
 	return text
 }
 
-// checkSparse takes each optional field of each object away in turn, with all
-// that is below it, and then writes null in its place. Whatever the rule says
-// then, it must say something.
+// checkSparse removes each optional field of each object in turn, with everything
+// below it, and then sets it to null. The rule may find anything but must not fail.
 func checkSparse(rule *rules.Rule, f *fixture) error {
 	objects := make([]any, len(f.documents))
 	texts := make([][]byte, len(f.documents))
@@ -86,12 +85,12 @@ func checkSparse(rule *rules.Rule, f *fixture) error {
 	for i := range objects {
 		whole := texts[i]
 		thin(&objects[i], "", func(change string) {
-			if twice(objects) {
+			if duplicates(objects) {
 				return
 			}
 			var err error
 			if texts[i], err = json.Marshal(objects[i]); err == nil {
-				_, err = f.judgeText(rule, bytes.Join(texts, []byte("\n")))
+				_, err = f.evaluateText(rule, bytes.Join(texts, []byte("\n")))
 			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("with %s in the %s of document %d: %w", change, f.documents[i].gvk.Kind, i+1, err))
@@ -99,13 +98,13 @@ func checkSparse(rule *rules.Rule, f *fixture) error {
 		})
 		texts[i] = whole
 	}
-	// A rule that fails at one field mostly fails at its neighbours as well.
+	// A rule that fails at one field usually fails at its neighbors as well.
 	return errors.Join(errs[:min(len(errs), 3)]...)
 }
 
-// twice reports whether two of the objects are one: without a namespace they are
-// all in that which is the default.
-func twice(objects []any) bool {
+// duplicates reports whether two of the objects are the same object. Those without
+// a namespace are in the default one.
+func duplicates(objects []any) bool {
 	seen := map[string]bool{}
 	for _, o := range objects {
 		u := unstructured.Unstructured{Object: o.(map[string]any)}
@@ -118,22 +117,22 @@ func twice(objects []any) bool {
 	return false
 }
 
-// thin calls judge for each way to take one optional field from a value, or to
-// make it null, while the value is so changed.
-func thin(value *any, path string, judge func(change string)) {
+// thin calls evaluate for each way to remove one optional field from a value or to
+// set it to null, while the value is changed that way.
+func thin(value *any, path string, evaluate func(change string)) {
 	switch v := (*value).(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			at, kept := path+"."+key, v[key]
 			if !required(at) {
 				delete(v, key)
-				judge("no " + at)
+				evaluate("no " + at)
 				v[key] = nil
-				judge("null for " + at)
+				evaluate("null for " + at)
 			}
 			thin(&kept, at, func(change string) {
 				v[key] = kept
-				judge(change)
+				evaluate(change)
 			})
 			v[key] = kept
 		}
@@ -141,21 +140,21 @@ func thin(value *any, path string, judge func(change string)) {
 		for i, kept := range v {
 			at := fmt.Sprintf("%s[%d]", path, i)
 			*value = slices.Delete(slices.Clone(v), i, i+1)
-			judge("no " + at)
+			evaluate("no " + at)
 			*value = v
 			v[i] = nil
-			judge("null for " + at)
+			evaluate("null for " + at)
 			v[i] = kept
 			thin(&kept, at, func(change string) {
 				v[i] = kept
-				judge(change)
+				evaluate(change)
 			})
 			v[i] = kept
 		}
 	}
 }
 
-// required reports whether an object is none without the field at a path.
+// required reports whether every object has the field at a path.
 func required(path string) bool {
 	return slices.Contains([]string{".apiVersion", ".kind", ".metadata", ".metadata.name"}, path)
 }

@@ -1,8 +1,8 @@
 // Package v1alpha1 holds the custom resources that audit stores: a Finding is one
-// broken instance of an invariant, with owners and a life.
+// broken instance of an invariant, with owners and a state.
 //
 // The deepcopy functions and the definition, eventuallytrue.dev_findings.yaml, are
-// made of the types. A test fails where they are stale.
+// generated from the types. A test fails when they are stale.
 //
 // +kubebuilder:object:generate=true
 // +groupName=eventuallytrue.dev

@@ -4,13 +4,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Finding is one broken instance of an invariant. Its name is made of the rule
-// and a hash of the subject, so that one thing is found once however many sweeps
-// find it.
+// Finding is one broken instance of an invariant. Its name is made from the rule and
+// a hash of the subject, so that every sweep that finds the same thing uses the same
+// object.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.startsWith(self.spec.rule + '-')",message="the name begins with the rule"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.startsWith(self.spec.rule + '-')",message="the name must begin with the rule"
 // +kubebuilder:resource:shortName=fnd,categories=audit
 // +kubebuilder:printcolumn:name="Rule",type=string,JSONPath=`.spec.rule`
 // +kubebuilder:printcolumn:name="Subject",type=string,JSONPath=`.status.title`
@@ -22,11 +22,11 @@ type Finding struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec is what the finding is about. It never changes.
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a finding is about one thing for ever"
+	// Spec identifies what the finding is about. It never changes.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the rule and the subject of a finding are immutable"
 	Spec FindingSpec `json:"spec"`
-	// Status is what is known of it. It is missing where the finding was created
-	// and nothing was written after that.
+	// Status is what audit knows about the finding. It is missing if audit was
+	// interrupted right after it created the finding.
 	// +optional
 	Status *FindingStatus `json:"status,omitempty"`
 }
@@ -49,20 +49,25 @@ type FindingSpec struct {
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`
 	Rule string `json:"rule"`
-	// Subject is the thing that breaks it. One that is longer than fits here is
-	// cut and ends in "…": the finding's name is made of the whole.
+	// Subject is what breaks the rule. A field that is too long is cut and ends in
+	// "…"; the finding's name is made from the uncut subject.
 	Subject Subject `json:"subject"`
 }
 
-// Subject is the thing that is wrong.
+// Subject is what breaks a rule, such as a host or a namespace.
 type Subject struct {
+	// Kind is the kind of the subject, such as Host or Namespace.
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
+	// Namespace is the namespace of the subject, if it has one.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
+	// Name is the name of the subject.
 	// +kubebuilder:validation:MaxLength=512
 	Name string `json:"name"`
+	// Detail distinguishes subjects of one name, such as Ingress and Egress of a
+	// namespace.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Detail string `json:"detail,omitempty"`

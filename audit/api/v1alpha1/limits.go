@@ -1,9 +1,8 @@
 package v1alpha1
 
-// How much of each thing a finding holds: letters of a text, items of a list.
-// The schema has the same numbers, and a test holds the two together. They are
-// such that the longest finding there can be, all of it in letters that take six
-// bytes each, is still below what etcd takes in one piece: 1.5 MiB.
+// The limits of a finding: letters of a text, items of a list. The schema has the same
+// numbers, and a test compares the two. The largest possible finding, with letters that
+// all take six bytes, still fits into the 1.5 MiB that etcd accepts in one request.
 const (
 	MaxRule          = 40
 	MaxWord          = 63 // a kind, a reason, a verdict, the detail of a subject

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What the API server knows the custom resources by.
+// The names of the custom resources in the API.
 const (
 	Group    = "eventuallytrue.dev"
 	Version  = "v1alpha1"
@@ -14,10 +14,10 @@ const (
 	Kind     = "Finding"
 )
 
-// GroupVersion returns group and version of the custom resources.
+// GroupVersion returns the group and version of the custom resources.
 func GroupVersion() schema.GroupVersion { return schema.GroupVersion{Group: Group, Version: Version} }
 
-// AddToScheme makes the custom resources known to a scheme.
+// AddToScheme adds the custom resources to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion(), &Finding{}, &FindingList{})
 	metav1.AddToGroupVersion(s, GroupVersion())

@@ -22,7 +22,7 @@ enabled rules need according to files/kinds.yaml, and the host sources in the co
 {{- $kinds | uniq | sortAlpha | join "\n" }}
 {{- end }}
 
-{{- /* The built-in host sources, without those that the config disables and with those that it adds. */}}
+{{- /* The built-in host sources, as changed by the config. */}}
 {{- define "audit.hostKinds" -}}
 {{- $kinds := index . 0 }}
 {{- range index . 1 }}

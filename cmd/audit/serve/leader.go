@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 )
 
 const (
@@ -58,7 +58,7 @@ func (c *candidate) run(ctx context.Context) {
 // whether there is another leader.
 func (c *candidate) stand(ctx context.Context) (context.Context, func(), error) {
 	held, release, err := c.acquire(ctx, 0)
-	var other *kube.HeldError
+	var other *lease.HeldError
 	if !errors.As(err, &other) {
 		return held, release, err
 	}
@@ -74,7 +74,7 @@ func (c *candidate) lead(held context.Context, release func()) {
 	c.log.Info("leading")
 	c.work(held)
 	c.health.starting()
-	if errors.Is(context.Cause(held), kube.ErrLeaseLost) {
+	if errors.Is(context.Cause(held), lease.ErrLost) {
 		c.log.Warn("lost the lease")
 	}
 	released := make(chan struct{})

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 )
 
 func TestCandidateStandsByLeadsAndStandsByAgain(t *testing.T) {
@@ -18,7 +18,7 @@ func TestCandidateStandsByLeadsAndStandsByAgain(t *testing.T) {
 	state := b.health()
 	var story []string
 	record := func(what string) { story = append(story, what) }
-	taken := &kube.HeldError{Lease: "audit", Holder: "other"}
+	taken := &lease.HeldError{Lease: "audit", Holder: "other"}
 	terms := 0
 	c := &candidate{
 		health: state, log: untimed(&out), retry: time.Second, release: time.Second, now: b.clock, sleep: b.sleep,
@@ -35,7 +35,7 @@ func TestCandidateStandsByLeadsAndStandsByAgain(t *testing.T) {
 			terms++
 			held, end := context.WithCancelCause(ctx)
 			if terms == 1 {
-				end(kube.ErrLeaseLost)
+				end(lease.ErrLost)
 			} else {
 				cancel()
 			}

@@ -31,7 +31,7 @@ type Options struct {
 type Election struct {
 	// Acquire waits for the lease for at most the given time. The returned context ends
 	// when the lease is lost. While another process holds the lease the error is a
-	// *kube.HeldError.
+	// *lease.HeldError.
 	Acquire func(ctx context.Context, wait time.Duration) (held context.Context, release func(), err error)
 	// Unreachable returns why the last request for the lease did not reach the API
 	// server, nil if it did.

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -110,12 +110,12 @@ func TestSweepThatIsEndedReportsNoNumbers(t *testing.T) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &sweeper{limit: time.Minute, now: time.Now, log: untimed(&out), publish: func(ctx context.Context) (*audit.Result, *audit.Published, error) {
-		cancel(kube.ErrLeaseLost)
+		cancel(lease.ErrLost)
 		<-ctx.Done()
 		return &audit.Result{}, &audit.Published{}, context.Cause(ctx)
 	}}
 	s.sweep(ctx)
-	if want := "level=WARN msg=\"sweep abandoned\" reason=\"the lease is lost\"\n"; out.String() != want {
+	if want := "level=WARN msg=\"sweep abandoned\" reason=\"the lease was lost\"\n"; out.String() != want {
 		t.Errorf("it logs %s", &out)
 	}
 }

@@ -93,7 +93,7 @@ func TestWhatIsTaken(t *testing.T) {
 		{"too long a field", "C01", []slack.MsgOption{fallback, fields(1, 2001)}, "invalid_blocks"},
 		{"ten elements of context", "C01", []slack.MsgOption{fallback, contextOf(10)}, ""},
 		{"eleven elements of context", "C01", []slack.MsgOption{fallback, contextOf(11)}, "invalid_blocks"},
-		{"a block that nothing here can judge", "C01", []slack.MsgOption{fallback, slack.MsgOptionBlocks(slack.NewMarkdownBlock("", "# x"))}, "invalid_blocks"},
+		{"an unknown block", "C01", []slack.MsgOption{fallback, slack.MsgOptionBlocks(slack.NewMarkdownBlock("", "# x"))}, "invalid_blocks"},
 		{"a block_id twice", "C01", []slack.MsgOption{fallback, slack.MsgOptionBlocks(
 			slack.DividerBlock{Type: slack.MBTDivider, BlockID: "a"}, slack.DividerBlock{Type: slack.MBTDivider, BlockID: "a"},
 		)}, "invalid_blocks"},

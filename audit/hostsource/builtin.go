@@ -1,0 +1,109 @@
+package hostsource
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// BuiltIn returns the sources that need no configuration, sorted by kind.
+func BuiltIn() []Source { return slices.Clone(builtIn()) }
+
+// builtIn compiles the expressions on first use.
+var builtIn = sync.OnceValue(func() []Source {
+	sources := []Source{
+		{
+			Kind: "domainmappings.serving.knative.dev", Object: "DomainMapping",
+			Versions: []string{"v1beta1", "v1alpha1"}, Hosts: mustCompile(knativeHosts),
+			Fields: []string{"metadata.name"},
+		},
+		{
+			Kind: "httpproxies.projectcontour.io", Object: "HTTPProxy",
+			Versions: []string{"v1"}, Hosts: mustCompile(contourHosts),
+			Fields: []string{"spec.virtualhost"},
+		},
+		traefik("ingressroutes", "IngressRoute", "traefik.containo.us"),
+		traefik("ingressroutes", "IngressRoute", "traefik.io"),
+		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.containo.us"),
+		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.io"),
+		{
+			Kind: "routes.route.openshift.io", Object: "Route",
+			Versions: []string{"v1"}, Hosts: mustCompile(openshiftHosts),
+			Fields: []string{"spec.host", "spec.subdomain", "spec.wildcardPolicy"},
+		},
+		{
+			Kind: "virtualservices.networking.istio.io", Object: "VirtualService",
+			Versions: []string{"v1", "v1beta1", "v1alpha3"}, Hosts: mustCompile(istioHosts),
+			Fields: []string{"spec.gateways", "spec.hosts"},
+			// By Istio's API *.com matches bar.example.com.
+			Deep: true,
+		},
+	}
+	for i := range sources {
+		sources[i].BuiltIn = true
+	}
+	return sources
+})
+
+// traefik returns the source of a Traefik kind, which moved from one group to
+// another. The two groups do not share objects.
+func traefik(resource, object, group string) Source {
+	return Source{
+		Kind: snapshot.KindOf(group, resource), Object: object,
+		Versions: []string{"v1alpha1"}, Hosts: mustCompile(traefikRoutes),
+		Fields: []string{"spec.routes"},
+	}
+}
+
+// openshiftHosts: a Route claims spec.host, or with the wildcard policy Subdomain
+// every host beside it that differs in one label. A Route that asks for a subdomain
+// of the router's has its host only in the status. Whether a router admitted it does
+// not matter: a Route that was rejected because its host is taken is the conflict.
+//
+// Two sorts of Routes repeat the claim of another object and are ignored. The first
+// is generated from an Ingress that solves an ACME challenge, and copies its label:
+// it has the label, an Ingress as its owner, and as its path one token below the
+// challenge directory. The second are those that OpenShift Serverless keeps in its
+// own namespace, to which no tenant can write, for objects in other namespaces.
+const openshiftHosts = `object.?metadata.?labels[?'acme.cert-manager.io/http01-solver'].orValue('') == 'true' &&
+object.?metadata.?ownerReferences.orValue([]).exists(r, r.?kind.orValue('') == 'Ingress') &&
+object.?spec.?path.orValue('').matches('^/[.]well-known/acme-challenge/[A-Za-z0-9_-]+$') ||
+object.?metadata.?namespace.orValue('') == 'knative-serving-ingress' &&
+object.?metadata.?labels[?'serving.knative.openshift.io/ingressNamespace'].orValue('') != ''
+  ? [] :
+object.?spec.?host.orValue('') == ''
+  ? object.?status.?ingress.orValue([]).map(i, i.?host.orValue('')) :
+object.spec.?wildcardPolicy.orValue('') == 'Subdomain'
+  ? ['*.' + object.spec.host.substring(object.spec.host.indexOf('.') + 1)]
+  : [object.spec.host]`
+
+// istioHosts: a VirtualService claims its hosts if it is bound to a gateway. One
+// without gateways, or only with mesh, the word for all sidecars, configures how
+// clients inside the mesh reach a host, which may be owned by another team.
+//
+// A host without a dot is the short name of a Service in the namespace of the
+// VirtualService, so no object in another namespace can claim it.
+const istioHosts = `object.?spec.?gateways.orValue([]).exists(g, g != 'mesh')
+  ? object.?spec.?hosts.orValue([]).filter(h, h.contains('.'))
+  : []`
+
+// traefikRoutes: an IngressRoute or IngressRouteTCP claims the hosts in the rules of
+// its routes.
+const traefikRoutes = `object.?spec.?routes.orValue([]).map(r, traefikHosts(r.?match.orValue(''))).flatten()`
+
+// contourHosts: an HTTPProxy with a virtual host is a root and claims its name.
+// Others are included by a root and claim nothing.
+const contourHosts = `object.?spec.?virtualhost.?fqdn`
+
+// knativeHosts: the name of a DomainMapping is the host.
+const knativeHosts = `object.?metadata.?name`
+
+// mustCompile is for the expressions above, which are covered by tests.
+func mustCompile(text string) Expression {
+	e, err := Compile(text)
+	if err != nil {
+		panic("built-in expression " + err.Error() + ": " + text)
+	}
+	return e
+}

@@ -1,0 +1,223 @@
+package hostsource_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eventuallytrue/audit/audit/hostsource"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// objectOf is an object of a built-in source and what it claims: hosts, those
+// whose wildcard covers many labels with a "+", and behind a "|" what is none.
+type objectOf struct {
+	says, object, want string
+}
+
+func TestBuiltIn(t *testing.T) {
+	for _, table := range []struct {
+		kinds   []snapshot.Kind
+		objects []objectOf
+	}{
+		{[]snapshot.Kind{"routes.route.openshift.io"}, openshiftObjects()},
+		{[]snapshot.Kind{"virtualservices.networking.istio.io"}, istioObjects()},
+		{[]snapshot.Kind{
+			"ingressroutes.traefik.io", "ingressroutes.traefik.containo.us",
+			"ingressroutetcps.traefik.io", "ingressroutetcps.traefik.containo.us",
+		}, traefikObjects()},
+		{[]snapshot.Kind{"httpproxies.projectcontour.io"}, contourObjects()},
+		{[]snapshot.Kind{"domainmappings.serving.knative.dev"}, knativeObjects()},
+	} {
+		for _, kind := range table.kinds {
+			s := builtIn(t, kind)
+			for _, o := range table.objects {
+				if got := spell(read(t, s, decode(t, o.object))); got != o.want {
+					t.Errorf("%s: %s: got %q, want %q", kind, o.says, got, o.want)
+				}
+			}
+		}
+	}
+}
+
+func openshiftObjects() []objectOf {
+	const challenge = `{"metadata": {"labels": {"acme.cert-manager.io/http01-solver": "true"},
+		"ownerReferences": [{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "cm-acme-http-solver-x", "controller": true}]},
+		"spec": {"host": "shop.example.com", "path": "/.well-known/acme-challenge/tHe_t0ken-"}}`
+	const serverless = `{"metadata": {"namespace": "knative-serving-ingress", "labels": {"serving.knative.openshift.io/ingressNamespace": "team-a"}},
+		"spec": {"host": "shop.example.com"}}`
+	return []objectOf{
+		{"a Route with a host", `{"spec": {"host": "shop.example.com", "to": {"kind": "Service", "name": "web"}}}`, "shop.example.com"},
+		{"a Route without wildcards", `{"spec": {"host": "shop.example.com", "wildcardPolicy": "None"}}`, "shop.example.com"},
+		{"a Route for all hosts beside its own", `{"spec": {"host": "www.apps.example.com", "wildcardPolicy": "Subdomain"}}`, "*.apps.example.com"},
+		{"a Route that was refused", `{"spec": {"host": "shop.example.com"}, "status": {"ingress": [{"host": "shop.example.com",
+			"conditions": [{"type": "Admitted", "status": "False", "reason": "HostAlreadyClaimed"}]}]}}`, "shop.example.com"},
+		{
+			"a Route that asks for a subdomain", `{"spec": {"subdomain": "shop"}, "status": {"ingress": [
+			{"host": "shop.apps.example.com", "routerName": "default"}, {"host": "shop.intern.example.com"}, {}]}}`,
+			"shop.apps.example.com shop.intern.example.com",
+		},
+		{"a Route that asks for a subdomain and was not seen by a router", `{"spec": {"subdomain": "shop"}}`, ""},
+		{"a Route made of a solver's Ingress", challenge, ""},
+		{"a Route with a solver's label and path, of nobody", strings.Replace(challenge, `"Ingress"`, `"Deployment"`, 1), "shop.example.com"},
+		{"a Route with a solver's label and more than a challenge", strings.Replace(challenge, "tHe_t0ken-", "", 1), "shop.example.com"},
+		{"a Route with a solver's label and no path", strings.Replace(challenge, `"path"`, `"nopath"`, 1), "shop.example.com"},
+		{"a Route of an Ingress", strings.Replace(challenge, "http01-solver", "other", 1), "shop.example.com"},
+		{"a Route that OpenShift Serverless made", serverless, ""},
+		{"a Route that looks like it, elsewhere", strings.Replace(serverless, "knative-serving-ingress", "team-b", 1), "shop.example.com"},
+		{"a Route written by hand where those are", strings.Replace(serverless, "ingressNamespace", "other", 1), "shop.example.com"},
+	}
+}
+
+func istioObjects() []objectOf {
+	return []objectOf{
+		{
+			"a VirtualService at a gateway", `{"spec": {"hosts": ["shop.example.com", "www.example.com"], "gateways": ["public"]}}`,
+			"shop.example.com www.example.com",
+		},
+		{
+			"a VirtualService at a gateway and in the mesh", `{"spec": {"hosts": ["shop.example.com"], "gateways": ["mesh", "istio-system/public"]}}`,
+			"shop.example.com",
+		},
+		{"a VirtualService that names no gateway", `{"spec": {"hosts": ["shop.example.com"], "http": [{}]}}`, ""},
+		{"a VirtualService without gateways", `{"spec": {"hosts": ["shop.example.com"], "gateways": []}}`, ""},
+		{"a VirtualService in the mesh", `{"spec": {"hosts": ["shop.example.com"], "gateways": ["mesh"]}}`, ""},
+		{"a wildcard, which covers any number of labels", `{"spec": {"hosts": ["*.example.com"], "gateways": ["public"]}}`, "*.example.com+"},
+		{"every host", `{"spec": {"hosts": ["*"], "gateways": ["public"]}}`, ""},
+		{"the short name of a Service", `{"spec": {"hosts": ["reviews", "shop.example.com"], "gateways": ["public"]}}`, "shop.example.com"},
+		{
+			"the long name of a Service", `{"spec": {"hosts": ["reviews.shop.svc.cluster.local"], "gateways": ["public"]}}`,
+			"reviews.shop.svc.cluster.local",
+		},
+		{"an address", `{"spec": {"hosts": ["192.0.2.1"], "gateways": ["public"]}}`, "192.0.2.1"},
+		{"one that another delegates to", `{"spec": {"gateways": ["public"], "http": [{}]}}`, ""},
+	}
+}
+
+func traefikObjects() []objectOf {
+	return []objectOf{
+		{"one host", "{\"spec\": {\"routes\": [{\"kind\": \"Rule\", \"match\": \"Host(`shop.example.com`)\"}]}}", "shop.example.com"},
+		{
+			"several routes", "{\"spec\": {\"routes\": [{\"match\": \"Host(`b.example.com`) && PathPrefix(`/x`)\"}, {\"match\": \"Host(`a.example.com`) || Host(`b.example.com`)\"}]}}",
+			"a.example.com b.example.com",
+		},
+		{"the older syntax", "{\"spec\": {\"routes\": [{\"match\": \"Host(`a.example.com`, `b.example.com`)\"}]}}", "a.example.com b.example.com"},
+		{"the name in a TLS handshake", "{\"spec\": {\"routes\": [{\"match\": \"HostSNI(`db.example.com`)\"}]}}", "db.example.com"},
+		{"any name in a TLS handshake", "{\"spec\": {\"routes\": [{\"match\": \"HostSNI(`*`)\"}]}}", "*"},
+		{"a wildcard, which covers one label", "{\"spec\": {\"routes\": [{\"match\": \"Host(`*.example.com`)\"}]}}", "*.example.com"},
+		{"two asterisks, which cover any number", "{\"spec\": {\"routes\": [{\"match\": \"Host(`**.example.com`)\"}]}}", "*.example.com+"},
+		{
+			"a regular expression beside a host", "{\"spec\": {\"routes\": [{\"match\": \"HostRegexp(`^.+$`)\"}, {\"match\": \"Host(`a.example.com`)\"}]}}",
+			"a.example.com | HostRegexp(`^.+$`)",
+		},
+		{
+			"a rule that does not parse beside one that does", "{\"spec\": {\"routes\": [{\"match\": \"Host(`a.example.com`) ||\"}, {\"match\": \"Host(`b.example.com`)\"}]}}",
+			"b.example.com | rule \"Host(`a.example.com`) ||\"",
+		},
+		{"a path for every host", "{\"spec\": {\"routes\": [{\"match\": \"PathPrefix(`/`)\"}]}}", ""},
+		{"a host that is excluded", "{\"spec\": {\"routes\": [{\"match\": \"!Host(`a.example.com`)\"}]}}", ""},
+		{"a route without a rule", `{"spec": {"routes": [{}, {"kind": "Rule"}]}}`, ""},
+		{"hosts of certificates only", `{"spec": {"tls": {"domains": [{"main": "a.example.com"}]}}}`, ""},
+	}
+}
+
+func contourObjects() []objectOf {
+	return []objectOf{
+		{"a root", `{"spec": {"virtualhost": {"fqdn": "shop.example.com"}, "routes": []}}`, "shop.example.com"},
+		{"a wildcard, which covers one label", `{"spec": {"virtualhost": {"fqdn": "*.example.com"}}}`, "*.example.com"},
+		{"one that others include", `{"spec": {"routes": [{"conditions": [{"prefix": "/"}]}]}}`, ""},
+		{"a virtual host without a name", `{"spec": {"virtualhost": {"tls": {}}}}`, ""},
+	}
+}
+
+func knativeObjects() []objectOf {
+	return []objectOf{
+		{"a DomainMapping", `{"metadata": {"name": "shop.example.com", "namespace": "team-a"}, "spec": {"ref": {"name": "shop"}}}`, "shop.example.com"},
+	}
+}
+
+// Whatever is missing from an object, reading it does not fail, and it claims
+// nothing beyond what it claims as a whole.
+func TestBuiltInSparse(t *testing.T) {
+	whole := `{"apiVersion": "a/v1", "kind": "K", "metadata": {"name": "a.example.com", "namespace": "n", "labels": {"a": "b"},
+		"ownerReferences": [{"kind": "Ingress"}]},
+		"spec": {"host": "a.example.com", "path": "/", "wildcardPolicy": "None", "hosts": ["a.example.com"], "gateways": ["g"],
+		"routes": [{"match": "Host(` + "`a.example.com`" + `)"}], "virtualhost": {"fqdn": "a.example.com"}},
+		"status": {"ingress": [{"host": "a.example.com"}]}}`
+	for _, s := range hostsource.BuiltIn() {
+		check := func(change string, object map[string]any) {
+			claims, err := s.Read(t.Context(), object)
+			if got := spell(claims); err != nil || got != "" && got != "a.example.com" {
+				t.Errorf("%s: %s: got %q, %v", s.Kind, change, got, err)
+			}
+		}
+		check("the whole object", decode(t, whole))
+		check("an empty object", map[string]any{})
+		check("empty sections", decode(t, `{"metadata": {}, "spec": {}, "status": {}}`))
+		thin(decode(t, whole), "", func(change string, object any) { check(change, object.(map[string]any)) })
+	}
+}
+
+// thin calls check with the value less each of its parts in turn.
+func thin(value any, path string, check func(change string, value any)) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, kept := range v {
+			delete(v, key)
+			check("without "+path+"."+key, v)
+			v[key] = kept
+			thin(kept, path+"."+key, func(change string, part any) {
+				v[key] = part
+				check(change, v)
+			})
+			v[key] = kept
+		}
+	case []any:
+		for i, kept := range v {
+			check("without an item of "+path, slices.Delete(slices.Clone(v), i, i+1))
+			thin(kept, path, func(change string, part any) {
+				v[i] = part
+				check(change, v)
+			})
+			v[i] = kept
+		}
+	}
+}
+
+func TestBuiltInIsValid(t *testing.T) {
+	sources := hostsource.BuiltIn()
+	if !slices.IsSortedFunc(sources, func(a, b hostsource.Source) int { return strings.Compare(string(a.Kind), string(b.Kind)) }) {
+		t.Error("not sorted by kind")
+	}
+	for _, s := range sources {
+		if s.Object == "" || len(s.Versions) == 0 || len(s.Fields) == 0 || !s.BuiltIn || s.Kind.Group() == "" {
+			t.Errorf("something is missing: %+v", s)
+		}
+	}
+}
+
+func builtIn(t testing.TB, kind snapshot.Kind) hostsource.Source {
+	t.Helper()
+	for _, s := range hostsource.BuiltIn() {
+		if s.Kind == kind {
+			return s
+		}
+	}
+	t.Fatalf("no built-in source of %s", kind)
+	return hostsource.Source{}
+}
+
+// spell writes claims as the tables do.
+func spell(c hostsource.Claims) string {
+	var words []string
+	for _, h := range c.Hosts {
+		if h.Deep {
+			h.Host += "+"
+		}
+		words = append(words, h.Host)
+	}
+	if len(c.Invalid) > 0 {
+		words = append(append(words, "|"), c.Invalid...)
+	}
+	return strings.Join(words, " ")
+}

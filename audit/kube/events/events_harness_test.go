@@ -1,0 +1,133 @@
+package events_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube/events"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// eventRight is the one right that Events need beside those of a sweep.
+var eventRight = rbacv1.PolicyRule{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create"}}
+
+// sweepRights are those of a sweep, as far as these tests need them.
+var sweepRights = []rbacv1.PolicyRule{
+	{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"list"}},
+	{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"ingresses", "ingressclasses"}, Verbs: []string{"list"}},
+	{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"cilium-config"}, Verbs: []string{"get"}},
+}
+
+// eventRecorder returns what records Events as the guest, who may do what a sweep does
+// and what is given.
+func eventRecorder(t *testing.T, c *kubetest.Cluster, opts events.Options, more ...rbacv1.PolicyRule) *events.Recorder {
+	t.Helper()
+	for _, rule := range append(more, sweepRights...) {
+		if err := c.Allow(t.Context(), kubetest.Guest, rule); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return newEvents(t, c.Config(kubetest.Guest), opts)
+}
+
+func newEvents(t *testing.T, cfg *rest.Config, opts events.Options) *events.Recorder {
+	t.Helper()
+	opts.Sleep = func(context.Context, time.Duration) {}
+	events, err := events.New(cfg, home, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+// makeIngresses makes one Ingress "web" in each namespace, which is made, too.
+func makeIngresses(t *testing.T, c *kubetest.Cluster, namespaces ...string) {
+	t.Helper()
+	client := clientset(t, c.Config(kubetest.Admin))
+	for _, ns := range namespaces {
+		must(client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{}))(t)
+		web := &networkingv1.Ingress{
+			ObjectMeta: metav1.ObjectMeta{Name: "web"},
+			Spec: networkingv1.IngressSpec{DefaultBackend: &networkingv1.IngressBackend{
+				Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}},
+			}},
+		}
+		must(client.NetworkingV1().Ingresses(ns).Create(t.Context(), web, metav1.CreateOptions{}))(t)
+	}
+}
+
+func webOf(namespace string) snapshot.Ref {
+	return snapshot.Ref{Group: "networking.k8s.io", Kind: "Ingress", Namespace: namespace, Name: "web"}
+}
+
+// on makes a record rest on objects.
+func on(r audit.Record, refs ...snapshot.Ref) audit.Record {
+	r.Objects = nil
+	for _, ref := range refs {
+		r.Objects = append(r.Objects, rules.Object{Ref: ref})
+	}
+	return r
+}
+
+// became is a sweep that did one thing to each record.
+func became(why audit.Reason, records ...audit.Record) *audit.Published {
+	p := &audit.Published{}
+	for _, r := range records {
+		p.Transitions = append(p.Transitions, audit.Transition{Record: r, Why: why, Write: true})
+	}
+	return p
+}
+
+// recordedEvents returns all Events of the program, by namespace and name.
+func recordedEvents(t *testing.T, c *kubetest.Cluster) []eventsv1.Event {
+	t.Helper()
+	list, err := clientset(t, c.Config(kubetest.Admin)).EventsV1().Events("").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own []eventsv1.Event
+	for _, e := range list.Items {
+		if e.ReportingController == "eventuallytrue.dev/audit" {
+			own = append(own, e)
+		}
+	}
+	return own
+}
+
+// countByObject returns how many Events are on each object.
+func countByObject(list []eventsv1.Event) map[string]int {
+	n := map[string]int{}
+	for _, e := range list {
+		n[e.Namespace+": "+e.Regarding.Kind+" "+e.Regarding.Namespace+"/"+e.Regarding.Name]++
+	}
+	return n
+}
+
+// letters are what hostile texts are made of; some are no letters at all.
+var letters = []string{
+	"a", "Z", "-", ".", "_", "/", " ", "<", "&", "\"", "\\", "\n", "\r", "\t", "\x00", "\x1b[2J", "\x7f",
+	"\xff", "\xc3\x28", "\xed\xa0\x80", "é", "е", "…", "\u2028", "\u202e", "\ufeff", "\ufffd", "\U0001F4A9", "=", ",", "null", "owner",
+}
+
+// text returns a text of no letter, one, or about as many as the limit or more.
+func text(r *rand.Rand, limit int) string {
+	n := []int{0, 1, 7, limit - 1, limit, limit + 1, 3 * limit}[r.IntN(7)]
+	var b strings.Builder
+	for range n {
+		b.WriteString(letters[r.IntN(len(letters))])
+	}
+	return b.String()
+}

@@ -1,0 +1,205 @@
+package source
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// resource says how a kind with a typed client is read.
+type resource struct {
+	kind    snapshot.Kind
+	version string
+	// everywhere is true for a kind that every API server serves: what responds with
+	// 404 for it is not an API server.
+	everywhere bool
+	// open returns how the kind is listed. The ingester is used by that list only.
+	open func(*Source, *ingest.Ingester) kube.List[snapshot.Facts]
+}
+
+// resources returns how each kind is read that has a typed client. To add a kind, add
+// its line here. The kinds without a typed client are in ingest.Customs.
+func resources() []resource {
+	return []resource{
+		{kind: snapshot.Namespaces, version: "v1", everywhere: true, open: openNamespaces},
+		{kind: snapshot.Pods, version: "v1", everywhere: true, open: openPods},
+		{kind: snapshot.ReplicationControllers, version: "v1", open: openReplicationControllers},
+		{kind: snapshot.DaemonSets, version: "v1", open: openDaemonSets},
+		{kind: snapshot.Deployments, version: "v1", open: openDeployments},
+		{kind: snapshot.ReplicaSets, version: "v1", open: openReplicaSets},
+		{kind: snapshot.StatefulSets, version: "v1", open: openStatefulSets},
+		{kind: snapshot.CronJobs, version: "v1", open: openCronJobs},
+		{kind: snapshot.Jobs, version: "v1", open: openJobs},
+		{kind: snapshot.IngressClasses, version: "v1", open: openIngressClasses},
+		{kind: snapshot.Ingresses, version: "v1", open: openIngresses},
+		{kind: snapshot.NetworkPolicies, version: "v1", open: openNetworkPolicies},
+		{kind: snapshot.ValidatingWebhooks, version: "v1", open: openWebhooks},
+		{kind: snapshot.ValidatingPolicies, version: "v1", open: openAdmissionPolicies},
+		{kind: snapshot.ValidatingBindings, version: "v1", open: openAdmissionBindings},
+	}
+}
+
+func openNamespaces(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[corev1.Namespace, *corev1.Namespace]{
+		client: s.client.Clientset().CoreV1().RESTClient(), kind: snapshot.Namespaces, fields: namespaceFields(),
+		facts: one(in.Namespace, func(f *snapshot.Facts) *[]snapshot.Namespace { return &f.Namespaces }),
+	}.list()
+}
+
+func openPods(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[corev1.Pod, *corev1.Pod]{
+		client: s.client.Clientset().CoreV1().RESTClient(), kind: snapshot.Pods, fields: podFields(),
+		facts: one(in.Pod, func(f *snapshot.Facts) *[]snapshot.Pod { return &f.Pods }),
+	}.list()
+}
+
+func openReplicationControllers(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[corev1.ReplicationController, *corev1.ReplicationController]{
+		client: s.client.Clientset().CoreV1().RESTClient(), kind: snapshot.ReplicationControllers, fields: templateFields(3),
+		facts: one(in.ReplicationController, workloads),
+	}.list()
+}
+
+func openDaemonSets(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[appsv1.DaemonSet, *appsv1.DaemonSet]{
+		client: s.client.Clientset().AppsV1().RESTClient(), kind: snapshot.DaemonSets, fields: templateFields(2),
+		facts: one(in.DaemonSet, workloads),
+	}.list()
+}
+
+func openDeployments(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[appsv1.Deployment, *appsv1.Deployment]{
+		client: s.client.Clientset().AppsV1().RESTClient(), kind: snapshot.Deployments, fields: templateFields(3),
+		facts: one(in.Deployment, workloads),
+	}.list()
+}
+
+func openReplicaSets(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[appsv1.ReplicaSet, *appsv1.ReplicaSet]{
+		client: s.client.Clientset().AppsV1().RESTClient(), kind: snapshot.ReplicaSets, fields: templateFields(3),
+		facts: one(in.ReplicaSet, workloads),
+	}.list()
+}
+
+func openStatefulSets(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[appsv1.StatefulSet, *appsv1.StatefulSet]{
+		client: s.client.Clientset().AppsV1().RESTClient(), kind: snapshot.StatefulSets, fields: templateFields(3),
+		facts: one(in.StatefulSet, workloads),
+	}.list()
+}
+
+func openCronJobs(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[batchv1.CronJob, *batchv1.CronJob]{
+		client: s.client.Clientset().BatchV1().RESTClient(), kind: snapshot.CronJobs, fields: cronJobFields(),
+		facts: one(in.CronJob, workloads),
+	}.list()
+}
+
+func openJobs(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[batchv1.Job, *batchv1.Job]{
+		client: s.client.Clientset().BatchV1().RESTClient(), kind: snapshot.Jobs, fields: jobFields(),
+		facts: one(in.Job, workloads),
+	}.list()
+}
+
+func openIngressClasses(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[networkingv1.IngressClass, *networkingv1.IngressClass]{
+		client: s.client.Clientset().NetworkingV1().RESTClient(), kind: snapshot.IngressClasses, fields: specFields(),
+		facts: one(in.IngressClass, func(f *snapshot.Facts) *[]snapshot.IngressClass { return &f.IngressClasses }),
+	}.list()
+}
+
+func openIngresses(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[networkingv1.Ingress, *networkingv1.Ingress]{
+		client: s.client.Clientset().NetworkingV1().RESTClient(), kind: snapshot.Ingresses, fields: specFields(managedFields()),
+		facts: one(in.Ingress, func(f *snapshot.Facts) *[]snapshot.Ingress { return &f.Ingresses }),
+	}.list()
+}
+
+func openNetworkPolicies(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	return typed[networkingv1.NetworkPolicy, *networkingv1.NetworkPolicy]{
+		client: s.client.Clientset().NetworkingV1().RESTClient(), kind: snapshot.NetworkPolicies, fields: specFields(),
+		facts: one(in.NetworkPolicy, func(f *snapshot.Facts) *[]snapshot.Policy { return &f.Policies }),
+	}.list()
+}
+
+func workloads(f *snapshot.Facts) *[]snapshot.Workload { return &f.Workloads }
+
+// openWebhooks opens a kind whose objects are several facts each. Objects of this kind
+// and the kinds below are few, and are decoded whole.
+func openWebhooks(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	type object = admissionv1.ValidatingWebhookConfiguration
+	return typed[object, *object]{
+		client: s.client.Clientset().AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingWebhooks,
+		facts: sink[object]{add: func(f *snapshot.Facts, o *object) {
+			f.AdmissionControls = append(f.AdmissionControls, in.Webhooks(o)...)
+		}},
+	}.list()
+}
+
+func openAdmissionPolicies(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	type object = admissionv1.ValidatingAdmissionPolicy
+	return typed[object, *object]{
+		client: s.client.Clientset().AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingPolicies,
+		facts: one(in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.AdmissionControl { return &f.AdmissionControls }),
+	}.list()
+}
+
+func openAdmissionBindings(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+	type object = admissionv1.ValidatingAdmissionPolicyBinding
+	return typed[object, *object]{
+		client: s.client.Clientset().AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingBindings,
+		facts: one(in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.AdmissionBinding { return &f.AdmissionBindings }),
+	}.list()
+}
+
+// metaField is the field of an object's metadata, decoded as far as most kinds need it,
+// and with the given fields.
+func metaField(more ...field) field {
+	return field{1, append(fieldSet{
+		{number: 1}, {number: 3}, // name, namespace
+		{number: 7}, {number: 8}, {number: 9}, // generation, creation, deletion
+		{number: 11}, {number: 12}, {number: 13}, // labels, annotations, owner references
+	}, more...)}
+}
+
+func managedFields() field { return field{number: 17} }
+
+// podTemplate is the field of a pod template, decoded to its labels and
+// spec.hostNetwork.
+func podTemplate(number protowire.Number) field {
+	return field{number, fieldSet{{1, fieldSet{{number: 11}}}, {2, fieldSet{{number: 11}}}}}
+}
+
+func namespaceFields() fieldSet {
+	return fieldSet{metaField(), {3, fieldSet{{number: 1}}}} // status.phase
+}
+
+func podFields() fieldSet {
+	return fieldSet{metaField(), {2, fieldSet{{number: 11}}}, {3, fieldSet{{number: 1}}}} // spec.hostNetwork, status.phase
+}
+
+// templateFields are the fields of a kind whose spec holds a pod template.
+func templateFields(number protowire.Number) fieldSet {
+	return fieldSet{metaField(), {2, fieldSet{podTemplate(number)}}}
+}
+
+func jobFields() fieldSet {
+	return fieldSet{metaField(field{number: 5}), {2, fieldSet{podTemplate(6)}}, {3, fieldSet{{number: 1}}}} // uid, status.conditions
+}
+
+func cronJobFields() fieldSet {
+	return fieldSet{metaField(), {2, fieldSet{{5, fieldSet{{2, fieldSet{podTemplate(6)}}}}}}} // spec.jobTemplate.spec
+}
+
+// specFields are the whole spec, and metadata with the given fields.
+func specFields(more ...field) fieldSet {
+	return fieldSet{metaField(more...), {number: 2}}
+}

@@ -1,0 +1,209 @@
+package source_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/randfill"
+
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// typedKinds are the kinds that are read in protobuf, and the types of their lists.
+var typedKinds = map[snapshot.Kind]schema.GroupVersionKind{
+	snapshot.Namespaces:             {Version: "v1", Kind: "NamespaceList"},
+	snapshot.Pods:                   {Version: "v1", Kind: "PodList"},
+	snapshot.ReplicationControllers: {Version: "v1", Kind: "ReplicationControllerList"},
+	snapshot.DaemonSets:             {Group: "apps", Version: "v1", Kind: "DaemonSetList"},
+	snapshot.Deployments:            {Group: "apps", Version: "v1", Kind: "DeploymentList"},
+	snapshot.ReplicaSets:            {Group: "apps", Version: "v1", Kind: "ReplicaSetList"},
+	snapshot.StatefulSets:           {Group: "apps", Version: "v1", Kind: "StatefulSetList"},
+	snapshot.CronJobs:               {Group: "batch", Version: "v1", Kind: "CronJobList"},
+	snapshot.Jobs:                   {Group: "batch", Version: "v1", Kind: "JobList"},
+	snapshot.IngressClasses:         {Group: "networking.k8s.io", Version: "v1", Kind: "IngressClassList"},
+	snapshot.Ingresses:              {Group: "networking.k8s.io", Version: "v1", Kind: "IngressList"},
+	snapshot.NetworkPolicies:        {Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicyList"},
+	snapshot.ValidatingWebhooks:     {Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfigurationList"},
+	snapshot.ValidatingPolicies:     {Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyList"},
+	snapshot.ValidatingBindings:     {Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBindingList"},
+}
+
+// Of protobuf only those fields are decoded that facts are made of, and of JSON all.
+// Were one forgotten, the same object would be two facts.
+func TestFactsNeedNoFieldThatIsNotDecoded(t *testing.T) {
+	for kind, list := range typedKinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			for seed := range int64(20) {
+				objects := randomList(t, list, seed)
+				lean := readAs(t, kind, encode(t, objects, runtime.ContentTypeProtobuf))
+				whole := readAs(t, kind, encode(t, objects, runtime.ContentTypeJSON))
+				if status := lean.Status(kind); status != snapshot.Listed {
+					t.Fatalf("seed %d: %s: %v", seed, status, lean.Reads())
+				}
+				if diff := cmp.Diff(whole, lean, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+					t.Fatalf("seed %d: facts of whole objects (-) and of those fields (+):\n%s", seed, diff)
+				}
+			}
+		})
+	}
+}
+
+// randomList returns a list of objects with many of their fields filled.
+func randomList(t *testing.T, kind schema.GroupVersionKind, seed int64) runtime.Object {
+	t.Helper()
+	fill := fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, alike), rand.NewSource(seed), scheme.Codecs).
+		NilChance(0.2).NumElements(1, 3)
+	var objects []runtime.Object
+	for i := range 4 {
+		o := newObject(t, kind.GroupVersion().WithKind(strings.TrimSuffix(kind.Kind, "List")))
+		fill.Fill(o)
+		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+		matter(t, o, i)
+		objects = append(objects, o)
+	}
+	list := newObject(t, kind)
+	if err := meta.SetList(list, objects); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := meta.ListAccessor(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole.SetResourceVersion("7")
+	return list
+}
+
+func newObject(t *testing.T, kind schema.GroupVersionKind) runtime.Object {
+	t.Helper()
+	o, err := scheme.Scheme.New(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// matter gives an object what facts look at and chance would not hit.
+func matter(t *testing.T, o runtime.Object, i int) {
+	t.Helper()
+	m, err := meta.Accessor(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes := true
+	m.SetName(fmt.Sprintf("o%d", i))
+	m.SetGeneration(int64(1 + i%2))
+	m.SetLabels(map[string]string{[]string{"team", "squad"}[i/2]: "a", "app": m.GetName()})
+	m.SetAnnotations(map[string]string{
+		"owner": "b", "nginx.ingress.kubernetes.io/server-alias": "alias.example.com",
+		"ingressclass.kubernetes.io/is-default-class": "true",
+	})
+	m.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "up", Controller: &yes}})
+	at := metav1.Unix(1_800_000_000+int64(i), 0)
+	m.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, Time: &at, FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:nginx.ingress.kubernetes.io/server-alias":{}}},"f:spec":{"f:rules":{}}}`),
+	}})
+	m.SetDeletionTimestamp([]*metav1.Time{nil, nil, nil, &at}[i])
+	switch o := o.(type) {
+	case *corev1.Pod:
+		o.Status.Phase = []corev1.PodPhase{corev1.PodRunning, corev1.PodSucceeded}[i%2]
+	case *corev1.Namespace:
+		o.Status.Phase = []corev1.NamespacePhase{corev1.NamespaceActive, corev1.NamespaceTerminating}[i%2]
+	case *batchv1.Job:
+		o.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}[:i%2]
+	}
+}
+
+// alike fills what JSON and protobuf would tell apart otherwise.
+func alike(serializer.CodecFactory) []any {
+	return []any{
+		func(r *runtime.RawExtension, _ randfill.Continue) { r.Raw = []byte(`{}`) },
+	}
+}
+
+func encode(t testing.TB, list runtime.Object, mediaType string) []byte {
+	t.Helper()
+	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
+	if !ok {
+		t.Fatalf("nothing writes %s", mediaType)
+	}
+	gvks, _, err := scheme.Scheme.ObjectKinds(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	encoder := scheme.Codecs.EncoderForVersion(info.Serializer, gvks[0].GroupVersion())
+	if err := encoder.Encode(list, &buf); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// readAs reads a kind from a server that answers every request with the body.
+func readAs(t *testing.T, kind snapshot.Kind, body []byte) *snapshot.Snapshot {
+	t.Helper()
+	cfg := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }))
+	return read(t, newSource(t, cfg, source.Options{OwnerKeys: []string{"team", "owner"}}), []snapshot.Kind{kind})
+}
+
+func TestGarbledProtobufFailsAKind(t *testing.T) {
+	whole := encode(t, randomList(t, typedKinds[snapshot.Ingresses], 1), runtime.ContentTypeProtobuf)
+	for _, c := range []struct {
+		name string
+		body []byte
+		want string
+	}{
+		{"nothing behind the magic", whole[:4], "no resource version"},
+		{"an envelope that is cut off", whole[:len(whole)/2], "malformed"},
+		{"no envelope", append([]byte("k8s\x00"), bytes.Repeat([]byte{0xff}, 40)...), "malformed"},
+		{"another kind of list", encode(t, randomList(t, typedKinds[snapshot.Pods], 1), runtime.ContentTypeProtobuf), `"PodList", not a "IngressList"`},
+		{"an object", []byte("k8s\x00\x0a\x05\x12\x03Pod"), `"Pod", not a list`},
+		{"where it goes on as a number", []byte("k8s\x00\x12\x09\x0a\x05\x12\x017\x18\x01\x12\x00"), "malformed"},
+		{"an object as a number", []byte("k8s\x00\x12\x07\x0a\x03\x12\x017\x10\x01"), "malformed"},
+		{"a number without end", append([]byte("k8s\x00\x12"), bytes.Repeat([]byte{0x80}, 11)...), "malformed"},
+		{"two lists", append(slices.Clone(whole), whole[4:]...), "malformed"},
+		{"an encoding that nobody asked for", []byte("k8s\x00\x1a\x04gzip"), `encoding "gzip"`},
+		{"an object that is none", []byte("k8s\x00\x12\x0a\x0a\x03\x12\x017\x12\x03\x0a\x01\xff"), "decode ingresses"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := readAs(t, snapshot.Ingresses, c.body)
+			for _, r := range s.Reads() {
+				if r.Status != snapshot.Failed || !strings.Contains(r.Err, c.want) || r.Items != 0 {
+					t.Errorf("read %+v, want %q", r, c.want)
+				}
+			}
+			if names := ingressNames(s); len(names) > 0 {
+				t.Errorf("there are facts of %v", names)
+			}
+		})
+	}
+}
+
+// A server that is asked for protobuf may send JSON, and one that is no API server
+// sends an error in the clothes of an answer.
+func TestAnErrorInsteadOfAListFailsAKind(t *testing.T) {
+	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"out of order","code":500}`
+	s := readAs(t, snapshot.Ingresses, []byte(body))
+	if r := s.Reads()[0]; r.Status != snapshot.Failed || !strings.Contains(r.Err, "out of order") {
+		t.Errorf("read %+v", r)
+	}
+}

@@ -1,0 +1,51 @@
+package store_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/eventuallytrue/audit/audit/kube/store"
+)
+
+func TestOwnerLabel(t *testing.T) {
+	for _, tt := range []struct{ name, owner, want string }{
+		{"a name that can be a label is one", "team-a", "^team-a$"},
+		{"a name with a blank gets a hash", "namespace shop", "^namespace-shop-[0-9a-f]{16}$"},
+		{"a name that ends like a hash gets one", "team-a-0123456789abcdef", "^team-a-0123456789abcdef-[0-9a-f]{16}$"},
+		{"a long name is cut", strings.Repeat("a", 64), "^a{46}-[0-9a-f]{16}$"},
+		{"a cut leaves no mark before the hash", strings.Repeat("a", 45) + "." + strings.Repeat("a", 20), "^a{45}-[0-9a-f]{16}$"},
+		{"marks at the ends are left out", "-team-a.", "^team-a-[0-9a-f]{16}$"},
+		{"a name without a letter is an owner's", "\x00 ё", "^owner-[0-9a-f]{16}$"},
+		{"no name is an owner's", "", "^owner-[0-9a-f]{16}$"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := store.OwnerLabel(tt.owner)
+			if !regexp.MustCompile(tt.want).MatchString(got) {
+				t.Errorf("got %q, want %s", got, tt.want)
+			}
+			if errs := validation.IsValidLabelValue(got); len(errs) > 0 {
+				t.Errorf("%q is no label: %v", got, errs)
+			}
+		})
+	}
+}
+
+func TestOwnerLabelsOfDifferentOwnersDiffer(t *testing.T) {
+	owners := []string{"team a", "team-a", "team  a", "team/a", "-team-a", "Team a", "", "owner"}
+	// Whoever knows the label of another owner can call themselves that.
+	for _, o := range owners {
+		owners = append(owners, store.OwnerLabel(o)+"x", store.OwnerLabel(o+" "))
+	}
+	owners = append(owners, store.OwnerLabel("team a"))
+	seen := map[string]string{}
+	for _, o := range owners {
+		label := store.OwnerLabel(o)
+		if other, ok := seen[label]; ok && other != o {
+			t.Errorf("%q and %q are both %q", o, other, label)
+		}
+		seen[label] = o
+	}
+}

@@ -1,0 +1,195 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube/store"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
+)
+
+func TestLiveStore(t *testing.T) {
+	c := findingsCluster(t)
+	findings := newStore(t, c.Config(kubetest.Admin), store.Options{})
+	for _, tt := range []struct {
+		name string
+		test func(*testing.T, *kubetest.Cluster, *store.Store)
+	}{
+		{"keeps a record as it is, through its life", testLife},
+		{"lets one of twenty create a finding", testExclusive},
+		{"refuses an update and a deletion of what somebody else has changed", testLostUpdate},
+		{"tells a finding whose status was not written", testBare},
+		{"labels again what was ended between labels and status", testTornLabels},
+		{"takes its own lost answer for somebody else's finding", testLostAnswer},
+		{"starts again where the list expires between two pages", testExpiredList},
+		{"says which namespace is missing", testNoNamespace},
+		{"leaves labels alone that are somebody else's", testOtherLabels},
+		{"takes no missing name for all findings", testNoName},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			clearFindings(t, c)
+			tt.test(t, c, findings)
+		})
+	}
+}
+
+func testLife(t *testing.T, c *kubetest.Cluster, findings *store.Store) {
+	r := aRecord("a.example.com")
+	st := must(findings.Create(t.Context(), r))(t)
+	sameRecord(t, r, st.Record)
+	sameRecord(t, r, must(findings.Get(t.Context(), r.ID))(t).Record)
+	if got := printed(t, c, "-l", "owner.eventuallytrue.dev/team-b=true,rule=one-owner-per-host,state=Open"); !strings.Contains(got, r.ID) {
+		t.Errorf("it cannot be selected by labels: %s", got)
+	}
+	st.State, st.Reason, st.ResolvedAt, st.Owners = audit.StateResolved, audit.ReasonResolved, monday.Add(time.Hour), []string{"team-a"}
+	want := st.Record
+	st = must(findings.Update(t.Context(), st))(t)
+	sameRecord(t, want, st.Record)
+	if got := printed(t, c, "-l", "owner=team-a,state=Resolved"); !strings.Contains(got, r.ID) {
+		t.Errorf("it cannot be selected by its new labels: %s", got)
+	}
+	if got := printed(t, c, "-l", "owner.eventuallytrue.dev/team-b"); strings.Contains(got, r.ID) {
+		t.Errorf("the label of an owner it lost is still there: %s", got)
+	}
+	if err := findings.Delete(t.Context(), st); err != nil {
+		t.Fatal(err)
+	}
+	if err := findings.Delete(t.Context(), st); err != nil {
+		t.Errorf("delete what is gone: %v", err)
+	}
+	if _, err := findings.Get(t.Context(), r.ID); !errors.Is(err, audit.ErrNotStored) {
+		t.Errorf("get what is gone: %v", err)
+	}
+	if _, err := findings.Update(t.Context(), st); !errors.Is(err, audit.ErrNotStored) {
+		t.Errorf("update what is gone: %v", err)
+	}
+}
+
+func testExclusive(t *testing.T, _ *kubetest.Cluster, findings *store.Store) {
+	r := aRecord("a.example.com")
+	errs := make([]error, 20)
+	var wait sync.WaitGroup
+	for i := range errs {
+		wait.Go(func() { _, errs[i] = findings.Create(t.Context(), r) })
+	}
+	wait.Wait()
+	won := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			won++
+		case !errors.Is(err, audit.ErrStored):
+			t.Error(err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d of %d created it", won, len(errs))
+	}
+}
+
+func testLostUpdate(t *testing.T, _ *kubetest.Cluster, findings *store.Store) {
+	st := must(findings.Create(t.Context(), aRecord("a.example.com")))(t)
+	theirs := st
+	theirs.Message = "theirs"
+	theirs = must(findings.Update(t.Context(), theirs))(t)
+	sameLabels, otherLabels := st, st
+	sameLabels.Message = "ours"
+	otherLabels.State = audit.StateResolved
+	for _, ours := range []audit.Stored{sameLabels, otherLabels} {
+		if _, err := findings.Update(t.Context(), ours); !errors.Is(err, audit.ErrConflict) {
+			t.Errorf("update an older version: %v", err)
+		}
+	}
+	if err := findings.Delete(t.Context(), st); !errors.Is(err, audit.ErrConflict) {
+		t.Errorf("delete an older version: %v", err)
+	}
+	if diff := cmp.Diff(theirs, must(findings.Get(t.Context(), st.ID))(t)); diff != "" {
+		t.Errorf("something was overwritten (-want +got):\n%s", diff)
+	}
+}
+
+func testNoNamespace(t *testing.T, c *kubetest.Cluster, _ *store.Store) {
+	findings, err := store.New(c.Config(kubetest.Admin), "nowhere", store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := aRecord("a.example.com")
+	_, err = findings.Create(t.Context(), r)
+	want := "create finding " + r.ID + `: HTTP 404: namespaces "nowhere" not found`
+	if err == nil || err.Error() != want || errors.Is(err, audit.ErrNotStored) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func testOtherLabels(t *testing.T, c *kubetest.Cluster, findings *store.Store) {
+	st := must(findings.Create(t.Context(), aRecord("a.example.com")))(t)
+	kubectl(t, c, "label", "fnd", st.ID, "-n", home, "ticket=1")
+	kubectl(t, c, "annotate", "fnd", st.ID, "-n", home, "note=mine")
+	st = must(findings.Get(t.Context(), st.ID))(t)
+	st.Owners = []string{"team c"}
+	must(findings.Update(t.Context(), st))(t)
+	f := must(dynamicFindings(t, c).Get(t.Context(), st.ID, metav1.GetOptions{}))(t)
+	team := store.OwnerLabel("team c")
+	want := map[string]string{
+		"rule": st.Rule, "severity": "high", "state": "Open", "ticket": "1",
+		"owner": team, "owner.eventuallytrue.dev/" + team: "true",
+	}
+	if diff := cmp.Diff(want, f.GetLabels()); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if f.GetAnnotations()["note"] != "mine" {
+		t.Error("the annotation is gone")
+	}
+}
+
+func testNoName(t *testing.T, _ *kubetest.Cluster, findings *store.Store) {
+	st := must(findings.Create(t.Context(), aRecord("a.example.com")))(t)
+	if err := findings.Delete(t.Context(), audit.Stored{Version: st.Version}); err != nil {
+		t.Error(err)
+	}
+	if _, err := findings.Get(t.Context(), ""); !errors.Is(err, audit.ErrNotStored) {
+		t.Errorf("get: %v", err)
+	}
+	must(findings.Get(t.Context(), st.ID))(t)
+}
+
+func TestLiveStoreWithoutTheDefinition(t *testing.T) {
+	c := control.Cluster(t)
+	findings := newStore(t, c.Config(kubetest.Admin), store.Options{})
+	_, _, err := findings.Load(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "serve findings.eventuallytrue.dev: apply its CustomResourceDefinition") {
+		t.Errorf("load: %v", err)
+	}
+	if _, err := findings.Get(t.Context(), "a"); err == nil || errors.Is(err, audit.ErrNotStored) {
+		t.Errorf("get: %v", err)
+	}
+}
+
+func sameRecord(t *testing.T, want, got audit.Record) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("record (-want +got):\n%s", diff)
+	}
+}
+
+func clearFindings(t *testing.T, c *kubetest.Cluster) {
+	t.Helper()
+	kubectl(t, c, "delete", "findings", "--all", "-n", home)
+}
+
+// printed is what kubectl prints of findings.
+func printed(t *testing.T, c *kubetest.Cluster, args ...string) string {
+	t.Helper()
+	out, err := c.Kubectl(t.Context(), append([]string{"get", "fnd", "-n", home}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
