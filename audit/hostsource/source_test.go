@@ -91,7 +91,7 @@ func read(t testing.TB, s hostsource.Source, object map[string]any) hostsource.C
 
 // Whatever an object looks like, reading it ends soon, with claims or one line
 // that says why not, and in the same way when it is read again.
-func FuzzReadyMade(f *testing.F) {
+func FuzzBuiltIn(f *testing.F) {
 	for _, table := range [][]objectOf{openshiftObjects(), istioObjects(), traefikObjects(), contourObjects(), knativeObjects()} {
 		for _, o := range table {
 			f.Add([]byte(o.object))
