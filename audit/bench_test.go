@@ -78,8 +78,8 @@ func BenchmarkFreeze(b *testing.B) {
 	b.ReportMetric(float64(size.Objects()), "objects/op")
 }
 
-// BenchmarkJudge judges the estates by which targets are set by all rules.
-func BenchmarkJudge(b *testing.B) {
+// BenchmarkEvaluate evaluates all rules on the estates that the targets refer to.
+func BenchmarkEvaluate(b *testing.B) {
 	for name, size := range map[string]estate.Size{"default": estate.Default(), "large": estate.Large()} {
 		b.Run(name, func(b *testing.B) {
 			c := config.Default()
@@ -119,7 +119,7 @@ func atOnce(string) audit.Hold { return audit.Hold{} }
 
 // Time differs with the machine and what else it does, allocations do not. These are
 // for each object of an estate of half the size by which targets are set.
-func TestAllocationsOfJudging(t *testing.T) {
+func TestAllocationsOfEvaluating(t *testing.T) {
 	c := config.Default()
 	size := estate.Size{Namespaces: 500, Ingresses: 5000, Contested: 25, Deployments: 2500, Pods: 2500, Policies: 480}
 	facts := estateFacts(size, &c)
@@ -133,7 +133,7 @@ func TestAllocationsOfJudging(t *testing.T) {
 		run  func()
 	}{
 		{"facts are frozen", size.Objects(), 0.1, func() { freeze(facts) }},
-		{"an estate is judged", size.Objects(), 13, func() { audit.Evaluate(snap, catalog.All(), &c, now, nil) }},
+		{"an estate is evaluated", size.Objects(), 13, func() { audit.Evaluate(snap, catalog.All(), &c, now, nil) }},
 		{"findings are held against what is stored", len(stored), 2, func() { r.Reconcile(stored, &ev) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// giddy is the rule on hosts, but that it judges once and then cannot judge any
+// fickle is the rule on hosts, except that it evaluates once and then cannot evaluate any
 // more: it errs, or says so of the host.
-func giddy(errs bool) *rules.Rule {
+func fickle(errs bool) *rules.Rule {
 	r := hosts.Rule()
 	run, looks := r.Run, 0
 	r.Run = func(in rules.Input) (rules.Result, error) {
@@ -32,9 +32,9 @@ func giddy(errs bool) *rules.Rule {
 	return r
 }
 
-// TestPublishLeavesAloneWhatASecondLookCannotJudge: of a rule that does not judge the
-// second time, what it does not find is no more known than the first time.
-func TestPublishLeavesAloneWhatASecondLookCannotJudge(t *testing.T) {
+// TestPublishLeavesAloneWhatCannotBeConfirmed: if a rule does not run the
+// second time, what it does not find is as unknown as before.
+func TestPublishLeavesAloneWhatCannotBeConfirmed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		errs  bool
@@ -44,8 +44,8 @@ func TestPublishLeavesAloneWhatASecondLookCannotJudge(t *testing.T) {
 	}{
 		{"the rule errs on what is about to be opened", true, contested(), false, audit.Problem{Where: "confirm with one-owner-per-host", Reason: "a host makes no sense"}},
 		{"the rule errs on what is about to be resolved", true, moved(), true, audit.Problem{Where: "confirm with one-owner-per-host", Reason: "a host makes no sense"}},
-		{"the subject that is about to be opened cannot be judged", false, contested(), false, audit.Problem{Where: "confirm shop.example.com", Reason: "one-owner-per-host can no longer evaluate it"}},
-		{"the subject that is about to be resolved cannot be judged", false, moved(), true, audit.Problem{Where: "confirm shop.example.com", Reason: "one-owner-per-host can no longer evaluate it"}},
+		{"the subject that is about to be opened cannot be evaluated", false, contested(), false, audit.Problem{Where: "confirm shop.example.com", Reason: "one-owner-per-host can no longer evaluate it"}},
+		{"the subject that is about to be resolved cannot be evaluated", false, moved(), true, audit.Problem{Where: "confirm shop.example.com", Reason: "one-owner-per-host can no longer evaluate it"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := newMemory()
@@ -53,7 +53,7 @@ func TestPublishLeavesAloneWhatASecondLookCannotJudge(t *testing.T) {
 				publish(t, store, &world{first: contested(), second: contested()})
 			}
 			w := &world{first: c.facts, second: contested()}
-			res, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{giddy(c.errs)}, parse(t, ""), ticking(), publisher(store, w), free{})
+			res, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{fickle(c.errs)}, parse(t, ""), ticking(), publisher(store, w), free{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,10 +71,10 @@ func TestPublishLeavesAloneWhatASecondLookCannotJudge(t *testing.T) {
 	}
 }
 
-// TestPublishLetsWaitWhatTheSecondLookDoesNotSee: it looks only where the finding was,
+// TestPublishWithholdsWhatTheConfirmationDoesNotFind: it looks only where the finding was,
 // and who else takes part by then it does not see. To end what is stored takes two
 // looks that agree.
-func TestPublishLetsWaitWhatTheSecondLookDoesNotSee(t *testing.T) {
+func TestPublishWithholdsWhatTheConfirmationDoesNotFind(t *testing.T) {
 	store := newMemory()
 	sweep := func(first, second snapshot.Facts) {
 		t.Helper()
@@ -112,7 +112,7 @@ func joined() snapshot.Facts {
 	return f
 }
 
-// Whoever read the cluster long ago and publishes now finds what somebody else stored
+// A publisher that read the cluster long ago and publishes now finds what another stored
 // meanwhile, who read it later. It must not put back what it read.
 func TestPublishDoesNotPutBackWhatChangedAfterItRead(t *testing.T) {
 	for _, c := range []struct {
@@ -140,7 +140,7 @@ func TestPublishDoesNotPutBackWhatChangedAfterItRead(t *testing.T) {
 	}
 }
 
-func TestPublishTakesAChangeThatIsThereOnASecondLook(t *testing.T) {
+func TestPublishStoresAConfirmedChange(t *testing.T) {
 	store := newMemory()
 	publish(t, store, &world{first: contested(), second: contested()})
 	_, published := publish(t, store, &world{first: joined(), second: joined()})
@@ -149,8 +149,8 @@ func TestPublishTakesAChangeThatIsThereOnASecondLook(t *testing.T) {
 	}
 }
 
-// A change is no ground to resolve: that takes two looks that agree.
-func TestPublishLeavesAloneAChangeThatIsGoneOnASecondLook(t *testing.T) {
+// A change does not resolve: that takes two evaluations that agree.
+func TestPublishIgnoresAChangeThatIsNotConfirmed(t *testing.T) {
 	store := newMemory()
 	publish(t, store, &world{first: contested(), second: contested()})
 	writes := store.writes
@@ -186,8 +186,8 @@ func TestPublishWritesARecordAgainWhoseLabelsAreOfAnother(t *testing.T) {
 }
 
 // A result says what became of a finding by this sweep, not what was meant to: who
-// tells owners would tell them twice.
-func TestResultDoesNotSayThatItOpenedWhatSomebodyElseDid(t *testing.T) {
+// notifies owners would notify them twice.
+func TestResultDoesNotSayThatItOpenedWhatAnotherPublisherOpened(t *testing.T) {
 	store := newMemory()
 	var once sync.Once
 	store.before = func(string) {
@@ -205,8 +205,8 @@ func TestResultDoesNotSayThatItOpenedWhatSomebodyElseDid(t *testing.T) {
 	}
 }
 
-// What somebody else deleted meanwhile is gone, and nothing was resolved.
-func TestResultDoesNotSayThatItResolvedWhatSomebodyElseDeleted(t *testing.T) {
+// What another publisher deleted in the meantime is gone, and nothing was resolved.
+func TestResultDoesNotSayThatItResolvedWhatAnotherPublisherDeleted(t *testing.T) {
 	store := newMemory()
 	publish(t, store, &world{first: contested(), second: contested()})
 	store.before = func(id string) { delete(store.records, id) }

@@ -47,7 +47,7 @@ func TestEvaluateRuleOutcomeByStatusOfItsKinds(t *testing.T) {
 			reads: []snapshot.Read{read(snapshot.Pods, snapshot.Failed)},
 			want:  audit.Outcome{Rule: "probe", Status: audit.RuleSkipped, Reason: "pods failed"},
 		}, {
-			name:  "a rule is skipped when nobody asked for a kind that it needs",
+			name:  "a rule is skipped if a kind that it needs was not requested",
 			needs: []snapshot.Kind{"gadgets.example.com"},
 			want: audit.Outcome{
 				Rule: "probe", Status: audit.RuleSkipped, Reason: "gadgets.example.com failed",
@@ -108,7 +108,7 @@ func TestEvaluateRuleThatPanicsHasFailedWhereItPanicked(t *testing.T) {
 				t.Errorf("got %s: %q, want failed: %s", got.Status, got.Reason, c.want)
 			}
 			if ev.Rules[0].Status != audit.RuleRan || ev.Rules[2].Status != audit.RuleRan || len(ev.Findings) != 2 {
-				t.Errorf("the other rules did not judge: %v, %d findings", ev.Rules, len(ev.Findings))
+				t.Errorf("the other rules did not run: %v, %d findings", ev.Rules, len(ev.Findings))
 			}
 		})
 	}
@@ -201,11 +201,11 @@ func TestEvaluateNamesOwners(t *testing.T) {
 		want   []string
 	}{
 		{"known owners are named once, sorted", "", []rules.Owner{known, other, known}, []string{"team-a", "team-b"}},
-		{"a namespace stands for an owner who is not known", "", []rules.Owner{nobody, nobodyElse}, []string{"namespace apps", "namespace shop"}},
-		{"the fallback stands for all who are not known", "owners: {fallback: ops}", []rules.Owner{nobody, nobodyElse}, []string{"ops"}},
-		{"the fallback is told beside a known owner", "owners: {fallback: ops}", []rules.Owner{known, nobody}, []string{"ops", "team-b"}},
-		{"the fallback is not told where all owners are known", "owners: {fallback: ops}", []rules.Owner{known}, []string{"team-b"}},
-		{"nobody is an empty list, which is printed as one", "", nil, []string{}},
+		{"a namespace takes the place of an unknown owner", "", []rules.Owner{nobody, nobodyElse}, []string{"namespace apps", "namespace shop"}},
+		{"the fallback takes the place of all unknown owners", "owners: {fallback: ops}", []rules.Owner{nobody, nobodyElse}, []string{"ops"}},
+		{"the fallback is notified beside a known owner", "owners: {fallback: ops}", []rules.Owner{known, nobody}, []string{"ops", "team-b"}},
+		{"the fallback is not notified if all owners are known", "owners: {fallback: ops}", []rules.Owner{known}, []string{"team-b"}},
+		{"no owner is an empty list, which is printed as one", "", nil, []string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			set := []*rules.Rule{finds("probe", rules.Result{
@@ -374,7 +374,7 @@ func TestFindingKeepsTheTimeItWasFirstSeen(t *testing.T) {
 	}
 }
 
-func TestRuleIsToldWhatAnEarlierSweepSaw(t *testing.T) {
+func TestRuleGetsWhatAnEarlierSweepSaw(t *testing.T) {
 	earlier := &audit.Previous{At: now, Isolation: map[string]rules.Isolation{
 		"shop":   {Ingress: rules.Present, Egress: rules.Missing},
 		"closed": {Ingress: rules.Present, NotEvaluated: []string{"policies"}},
@@ -393,7 +393,7 @@ func TestRuleIsToldWhatAnEarlierSweepSaw(t *testing.T) {
 	audit.Evaluate(b.Freeze(), []*rules.Rule{probe}, parse(t, ""), now, earlier)
 	want := []rules.Previous{{State: rules.Present, At: now}, {State: rules.Missing, At: now}, {}, {}}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("notified (-want +got):\n%s", diff)
 	}
 }
 

@@ -21,7 +21,7 @@ type exceptionCase struct {
 	skipped    bool     // the rule could not run
 	want       []string // namespaces with a finding
 	hidden     []int    // by exception
-	told       []string // what the advisories say
+	notified   []string // what the advisories say
 }
 
 func TestException(t *testing.T) {
@@ -50,34 +50,34 @@ func TestException(t *testing.T) {
 			want:       []string{"shop"},
 			hidden:     []int{1},
 		}, {
-			name:       "an expired exception hides nothing and is told",
+			name:       "an expired exception hides nothing and is reported",
 			exceptions: []string{"legacy 2027-01-14"},
 			want:       []string{"legacy", "shop"},
 			hidden:     []int{0},
-			told:       []string{expired},
+			notified:   []string{expired},
 		}, {
 			name:       "an expired exception does not spoil one in force beside it",
 			exceptions: []string{"legacy 2027-01-14", "legacy 2027-03-31"},
 			want:       []string{"shop"},
 			hidden:     []int{0, 1},
-			told:       []string{expired},
+			notified:   []string{expired},
 		}, {
-			name:       "an exception that hides nothing is told",
+			name:       "an exception that hides nothing is reported",
 			exceptions: []string{"gone 2027-03-31"},
 			want:       []string{"legacy", "shop"},
 			hidden:     []int{0},
-			told:       []string{unused},
+			notified:   []string{unused},
 		}, {
 			name:       "an exception of a rule that did not run is not called unused",
 			exceptions: []string{"legacy 2027-03-31"},
 			skipped:    true,
 			hidden:     []int{0},
 		}, {
-			name:       "an expired exception of a rule that did not run is told all the same",
+			name:       "an expired exception of a rule that did not run is still reported",
 			exceptions: []string{"legacy 2027-01-14"},
 			skipped:    true,
 			hidden:     []int{0},
-			told:       []string{expired},
+			notified:   []string{expired},
 		},
 	} {
 		t.Run(c.name, c.run)
@@ -97,18 +97,18 @@ func (c exceptionCase) run(t *testing.T) {
 	}
 	ev := audit.Evaluate(freeze(snapshot.Facts{}, reads...), set, parse(t, text, set...), now, nil)
 
-	var found, told []string
+	var found, notified []string
 	for _, f := range ev.Findings {
 		found = append(found, f.Subject.Name)
 	}
 	for _, a := range ev.Advisories {
-		told = append(told, a.Message)
+		notified = append(notified, a.Message)
 	}
 	var hidden []int
 	for i, u := range ev.Exceptions {
 		hidden = append(hidden, u.Hidden)
 		says := func(text string) bool { return strings.Contains(text, "hides nothing: remove it") }
-		if want := slices.ContainsFunc(c.told, says); u.Unused != want {
+		if want := slices.ContainsFunc(c.notified, says); u.Unused != want {
 			t.Errorf("use %d is called unused: %t", i, u.Unused)
 		}
 		if want := fmt.Sprintf("exceptions[%d]", i); u.Exception.At.Path != want {
@@ -116,7 +116,7 @@ func (c exceptionCase) run(t *testing.T) {
 		}
 	}
 	for what, diff := range map[string]string{
-		"findings": cmp.Diff(c.want, found), "hidden": cmp.Diff(c.hidden, hidden), "advisories": cmp.Diff(c.told, told),
+		"findings": cmp.Diff(c.want, found), "hidden": cmp.Diff(c.hidden, hidden), "advisories": cmp.Diff(c.notified, notified),
 	} {
 		if diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)

@@ -28,7 +28,7 @@ func parse(t *testing.T, text string, set ...*rules.Rule) *config.Config {
 }
 
 // freeze returns a snapshot of facts. Every kind was listed but those that reads
-// tell of otherwise.
+// report otherwise.
 func freeze(facts snapshot.Facts, reads ...snapshot.Read) *snapshot.Snapshot {
 	var b snapshot.Builder
 	for _, kind := range audit.Needs(catalog.All()) {

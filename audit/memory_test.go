@@ -16,7 +16,7 @@ type memory struct {
 	mu      sync.Mutex
 	records map[string]audit.Stored
 	writes  int
-	// before, where set, is called before each write and may be somebody else.
+	// before, where set, is called before each write and may act as another publisher.
 	before func(id string)
 }
 
@@ -91,7 +91,7 @@ func (m *memory) interfere(id string) {
 	}
 }
 
-// free is a lock that nobody else wants.
+// free is a lock without competitors.
 type free struct{}
 
 func (free) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {

@@ -26,7 +26,7 @@ type ownerCase struct {
 	missing   bool  // the snapshot has no Namespace shop
 	object    marks // of the Ingress
 	want      rules.Owner
-	told      string // if not the owner's name
+	notified  string // if not the owner's name
 }
 
 // owned is the owner of an object in namespace shop.
@@ -50,9 +50,9 @@ func (c ownerCase) run(t *testing.T) {
 	if !c.missing {
 		facts.Namespaces = append(facts.Namespaces, in.Namespace(&corev1.Namespace{ObjectMeta: c.namespace.meta("", "shop")}))
 	}
-	told := c.told
-	if told == "" {
-		told = c.want.Name
+	notified := c.notified
+	if notified == "" {
+		notified = c.want.Name
 	}
 	var got rules.Owner
 	probe := rule("probe", func(in rules.Input) (rules.Result, error) {
@@ -66,8 +66,8 @@ func (c ownerCase) run(t *testing.T) {
 	if len(ev.Findings) != 1 {
 		t.Fatalf("got %d findings of one violation", len(ev.Findings))
 	}
-	if diff := cmp.Diff([]string{told}, ev.Findings[0].Owners); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{notified}, ev.Findings[0].Owners); diff != "" {
+		t.Errorf("notified (-want +got):\n%s", diff)
 	}
 }
 
@@ -85,18 +85,18 @@ func TestOwner(t *testing.T) {
 			namespace: label("tenant", "7"),
 			want:      owned("team-a", "namespaceSelector tenant=7"),
 		}, {
-			name:   "a label selector in the registry does not look at the labels of the object",
-			config: `owners: {teams: [{name: team-a, namespaceSelector: {matchLabels: {tenant: "7"}}}]}`,
-			object: label("tenant", "7"),
-			want:   rules.Owner{Namespace: "shop"},
-			told:   "namespace shop",
+			name:     "a label selector in the registry does not look at the labels of the object",
+			config:   `owners: {teams: [{name: team-a, namespaceSelector: {matchLabels: {tenant: "7"}}}]}`,
+			object:   label("tenant", "7"),
+			want:     rules.Owner{Namespace: "shop"},
+			notified: "namespace shop",
 		}, {
 			name:      "the registry is stronger than the owner key on the Namespace",
 			config:    registry,
 			namespace: label("owner", "team-c"),
 			want:      owned("team-a", `namespaces "sh*"`),
 		}, {
-			name:   "the registry is stronger than the object's key, which is told as a contradiction",
+			name:   "the registry is stronger than the object's key, which is reported as a contradiction",
 			config: registry,
 			object: label("owner", "team-b"),
 			want:   contradicted(`namespaces "sh*"`),
@@ -133,17 +133,17 @@ func TestOwner(t *testing.T) {
 			config:    `owners: {keys: [team]}`,
 			namespace: label("owner", "team-a"),
 			want:      rules.Owner{Namespace: "shop"},
-			told:      "namespace shop",
+			notified:  "namespace shop",
 		}, {
 			name:      "a blank value says nothing, and blanks around a value do not count",
 			namespace: marks{labels: map[string]string{"owner": ""}, annotations: map[string]string{"owner": " \t", "team": " team-a\n"}},
 			want:      owned("team-a", "annotation team of the Namespace"),
 		}, {
-			name:   "the object's label counts where the Namespace names nobody",
+			name:   "the object's label counts if the Namespace names no owner",
 			object: label("owner", "team-b"),
 			want:   owned("team-b", "label owner of the Ingress"),
 		}, {
-			name:   "the object's annotation counts where the Namespace names nobody",
+			name:   "the object's annotation counts if the Namespace names no owner",
 			object: annotation("team", "team-b"),
 			want:   owned("team-b", "annotation team of the Ingress"),
 		}, {
@@ -182,14 +182,14 @@ func TestOwner(t *testing.T) {
 			object:    annotation("team", "team-a"),
 			want:      owned("team-a", "label owner of the Namespace"),
 		}, {
-			name: "without any owner the namespace counts as its own owner and is told",
-			want: rules.Owner{Namespace: "shop"},
-			told: "namespace shop",
+			name:     "without any owner the namespace counts as its own owner and is notified",
+			want:     rules.Owner{Namespace: "shop"},
+			notified: "namespace shop",
 		}, {
-			name:   "without any owner the fallback is told, but does not become the owner",
-			config: `owners: {fallback: platform}`,
-			want:   rules.Owner{Namespace: "shop"},
-			told:   "platform",
+			name:     "without any owner the fallback is notified, but does not become the owner",
+			config:   `owners: {fallback: platform}`,
+			want:     rules.Owner{Namespace: "shop"},
+			notified: "platform",
 		}, {
 			name:    "the registry knows a namespace by its name though the snapshot has no such Namespace",
 			config:  registry,
@@ -202,17 +202,17 @@ func TestOwner(t *testing.T) {
 			object:  label("owner", "team-b"),
 			want:    owned("team-b", "label owner of the Ingress"),
 		}, {
-			name:    "in a namespace that the snapshot does not have an object without a key has no owner",
-			missing: true,
-			want:    rules.Owner{Namespace: "shop"},
-			told:    "namespace shop",
+			name:     "in a namespace that the snapshot does not have an object without a key has no owner",
+			missing:  true,
+			want:     rules.Owner{Namespace: "shop"},
+			notified: "namespace shop",
 		},
 	} {
 		t.Run(c.name, c.run)
 	}
 }
 
-// ownersOf returns the owners that a rule is told for some objects.
+// ownersOf returns the owners that a rule gets for some objects.
 func ownersOf(t *testing.T, config string, facts snapshot.Facts, objects ...*snapshot.Meta) []rules.Owner {
 	t.Helper()
 	var got []rules.Owner
@@ -287,12 +287,12 @@ func TestOwnerContradictionIsFoundAndReported(t *testing.T) {
 	if diff := cmp.Diff([]string{"team-a", "team-b"}, ev.Findings[0].Owners); diff != "" {
 		t.Errorf("owners of the finding (-want +got):\n%s", diff)
 	}
-	var told []rules.Subject
+	var notified []rules.Subject
 	for _, a := range ev.Advisories {
-		told = append(told, a.Subject)
+		notified = append(notified, a.Subject)
 	}
 	want := []rules.Subject{{Kind: "Ingress", Namespace: "thief", Name: "web"}}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, notified); diff != "" {
 		t.Errorf("advisories (-want +got):\n%s", diff)
 	}
 }
@@ -323,7 +323,7 @@ func TestOwnership(t *testing.T) {
 		namespace    string
 		marks        marks
 		want         audit.NamespaceOwner
-		told         audit.Destination
+		notified     audit.Destination
 	}{
 		{
 			"a claim of the registry decides, and its channel is used", channels, "shop", label("owner", "team-b"),
@@ -343,7 +343,7 @@ func TestOwnership(t *testing.T) {
 			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNone},
 			audit.Destination{From: audit.FromNone},
 		}, {
-			"or the fallback stands in for it", withFallback, "x",
+			"or the fallback takes its place", withFallback, "x",
 			marks{},
 			audit.NamespaceOwner{Owner: "team-b", By: audit.ByFallback},
 			audit.Destination{WebhookFile: "hooks/b", From: audit.FromFallback},
@@ -356,7 +356,7 @@ func TestOwnership(t *testing.T) {
 			audit.NamespaceOwner{Owner: "team-c", By: `namespaces "lab"`, Registry: true, Channel: "team-lab", Allowed: true},
 			audit.Destination{Channel: "team-lab", From: audit.FromAnnotation},
 		}, {
-			"and its own where nobody owns it: the fallback is not needed", withFallback, "x", channel("team-x"),
+			"and its own if it has no owner: the fallback is not needed", withFallback, "x", channel("team-x"),
 			audit.NamespaceOwner{Owner: "namespace x", By: audit.ByNone, Channel: "team-x", Allowed: true},
 			audit.Destination{Channel: "team-x", From: audit.FromAnnotation},
 		}, {
@@ -380,8 +380,8 @@ func TestOwnership(t *testing.T) {
 			if diff := cmp.Diff([]audit.NamespaceOwner{c.want}, got); diff != "" {
 				t.Fatalf("ownership (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.told, audit.DestinationOf(got[0], cfg)); diff != "" {
-				t.Errorf("told (-want +got):\n%s", diff)
+			if diff := cmp.Diff(c.notified, audit.DestinationOf(got[0], cfg)); diff != "" {
+				t.Errorf("notified (-want +got):\n%s", diff)
 			}
 		})
 	}

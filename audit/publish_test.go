@@ -61,7 +61,7 @@ func states(store *memory) map[audit.State]int {
 	return n
 }
 
-func TestPublishOpensWhatSurvivesASecondLook(t *testing.T) {
+func TestPublishOpensWhatIsConfirmed(t *testing.T) {
 	store := newMemory()
 	res, published := publish(t, store, &world{first: contested(), second: contested()})
 	if states(store)[audit.StateOpen] != 1 || len(res.Findings) != 1 || len(published.Dropped) != 0 {
@@ -69,7 +69,7 @@ func TestPublishOpensWhatSurvivesASecondLook(t *testing.T) {
 	}
 }
 
-func TestPublishDropsWhatWasMendedBetweenTwoLists(t *testing.T) {
+func TestPublishDropsWhatWasFixedBetweenTwoLists(t *testing.T) {
 	store := newMemory()
 	res, published := publish(t, store, &world{first: contested(), second: moved()})
 	if len(store.records) != 0 || len(res.Findings) != 0 || len(published.Dropped) != 1 {
@@ -77,7 +77,7 @@ func TestPublishDropsWhatWasMendedBetweenTwoLists(t *testing.T) {
 	}
 }
 
-func TestPublishDoesNotResolveWhatIsThereOnASecondLook(t *testing.T) {
+func TestPublishDoesNotResolveWhatIsFoundAgain(t *testing.T) {
 	store := newMemory()
 	publish(t, store, &world{first: contested(), second: contested()})
 	_, published := publish(t, store, &world{first: moved(), second: contested()})
@@ -86,7 +86,7 @@ func TestPublishDoesNotResolveWhatIsThereOnASecondLook(t *testing.T) {
 	}
 }
 
-func TestPublishLeavesAloneWhatCannotBeLookedAtAgain(t *testing.T) {
+func TestPublishLeavesAloneWhatCannotBeReadAgain(t *testing.T) {
 	store := newMemory()
 	res, _ := publish(t, store, &world{first: contested(), unreadable: true})
 	if len(store.records) != 0 {
@@ -145,7 +145,7 @@ func TestPublishRereadsOnlyWhatTheFindingRestsOn(t *testing.T) {
 	}
 }
 
-func TestPublishDecidesAgainWhereSomebodyElseWasFirst(t *testing.T) {
+func TestPublishDecidesAgainWhereAnotherPublisherWasFirst(t *testing.T) {
 	store := newMemory()
 	var once sync.Once
 	store.before = func(string) {
@@ -175,7 +175,7 @@ func TestManyPublishersOpenEachThingOnce(t *testing.T) {
 	}
 }
 
-func TestPublishRepairsAFindingThatWasLeftBare(t *testing.T) {
+func TestPublishRepairsAnIncompleteFinding(t *testing.T) {
 	store := newMemory()
 	publish(t, store, &world{first: contested(), second: contested()})
 	for id, s := range store.records {
@@ -230,7 +230,7 @@ func TestPublishSeesAPolicyThatCameBetweenTwoLists(t *testing.T) {
 		first, second bool
 		open          int
 	}{
-		{"the policy is there on the second look, so nothing is opened", false, true, 0},
+		{"the policy is there when confirming, so nothing is opened", false, true, 0},
 		{"the policy is on neither, so both directions are opened", false, false, 2},
 		{"the policy is on both", true, true, 0},
 	} {
@@ -247,7 +247,7 @@ func TestPublishSeesAPolicyThatCameBetweenTwoLists(t *testing.T) {
 	}
 }
 
-// outrun is a lock that somebody else takes and gives back between the first try to
+// outrun is a lock that another publisher takes and gives back between the first try to
 // take it, once everything is loaded, and the second.
 type outrun struct {
 	loaded chan struct{}
@@ -262,7 +262,7 @@ func (o outrun) Acquire(ctx context.Context, begin func()) (context.Context, fun
 	return ctx, func() {}, nil
 }
 
-// watched is a store that tells when everything is loaded.
+// watched is a store that signals when everything is loaded.
 type watched struct {
 	*memory
 	loaded chan struct{}
@@ -275,7 +275,7 @@ func (w watched) Load(ctx context.Context) ([]audit.Stored, []string, error) {
 }
 
 // What is stored is loaded while the lock is being taken. Of a try to take it that
-// somebody else outran nothing is used: they may have changed all.
+// another publisher won nothing is used: it may have changed everything.
 func TestPublishGoesByWhatIsStoredOnceTheLockIsHeld(t *testing.T) {
 	store, w := watched{newMemory(), make(chan struct{}, 2)}, &world{first: contested(), second: contested()}
 	tries := 0
@@ -291,7 +291,7 @@ func TestPublishGoesByWhatIsStoredOnceTheLockIsHeld(t *testing.T) {
 	}
 }
 
-// hung is a store that does not answer, but tells when it is no longer asked.
+// hung is a store that does not answer, but signals when it is no longer asked.
 type hung struct {
 	audit.Store
 	over chan struct{}
@@ -306,7 +306,7 @@ func (h hung) Load(ctx context.Context) ([]audit.Stored, []string, error) {
 // refused is a lock that cannot be had, after a try to take it.
 type refused struct{}
 
-var errRefused = errors.New("somebody else has it")
+var errRefused = errors.New("another publisher holds it")
 
 func (refused) Acquire(_ context.Context, begin func()) (context.Context, func(), error) {
 	begin()

@@ -74,19 +74,19 @@ func TestReconcile(t *testing.T) {
 		{name: "a violation of which nothing is stored is opened", ev: ran(shop()), why: audit.ReasonOpened, state: audit.StateOpen, write: true},
 		{name: "one that is seen again unchanged is confirmed without a write", stored: record(audit.StateOpen, nil), ev: ran(shop()), why: audit.ReasonConfirmed, state: audit.StateOpen},
 		{name: "one whose message is another is changed", stored: record(audit.StateOpen, nil), ev: ran(worse), why: audit.ReasonChanged, state: audit.StateOpen, write: true},
-		{name: "one that is judged and not there is resolved", stored: record(audit.StateOpen, nil), ev: ran(), why: audit.ReasonResolved, state: audit.StateResolved, write: true},
+		{name: "one that is evaluated and not there is resolved", stored: record(audit.StateOpen, nil), ev: ran(), why: audit.ReasonResolved, state: audit.StateResolved, write: true},
 		{name: "one that comes back is opened again", stored: record(audit.StateResolved, nil), ev: ran(shop()), why: audit.ReasonReopened, state: audit.StateOpen, write: true},
 		{name: "a rule that was skipped resolves nothing", stored: record(audit.StateOpen, nil), ev: outcome(audit.RuleSkipped), why: audit.ReasonCarriedOver, state: audit.StateOpen},
 		{name: "a rule that failed resolves nothing", stored: record(audit.StateOpen, nil), ev: outcome(audit.RuleFailed), why: audit.ReasonCarriedOver, state: audit.StateOpen},
 		{name: "a rule that was skipped does not age what is pending", stored: record(audit.StatePending, nil), ev: outcome(audit.RuleSkipped), hold: twoSweeps, why: audit.ReasonCarriedOver, state: audit.StatePending},
 		{name: "a rule that was skipped deletes nothing that is resolved", stored: record(audit.StateResolved, func(r *audit.Record) { r.ResolvedAt = now.AddDate(-1, 0, 0) }), ev: outcome(audit.RuleSkipped), why: audit.ReasonCarriedOver, state: audit.StateResolved},
-		{name: "a subject that its rule could not judge is carried over", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{Rules: ran().Rules, NotEvaluated: []audit.RuleSubject{subject}}, why: audit.ReasonCarriedOver, state: audit.StateOpen},
+		{name: "a subject that its rule could not evaluate is carried over", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{Rules: ran().Rules, NotEvaluated: []audit.RuleSubject{subject}}, why: audit.ReasonCarriedOver, state: audit.StateOpen},
 		{name: "one of whose objects cannot be read any more is carried over", stored: record(audit.StateOpen, claims(route)), ev: unread("probe", route), why: audit.ReasonCarriedOver, state: audit.StateOpen},
 		{name: "one whose objects can all be read is resolved, whatever else cannot", stored: record(audit.StateOpen, claims(route)), ev: unread("probe", other), why: audit.ReasonResolved, state: audit.StateResolved, write: true},
 		{name: "what another rule cannot read holds up nothing", stored: record(audit.StateOpen, claims(route)), ev: unread("else", route), why: audit.ReasonResolved, state: audit.StateResolved, write: true},
 		{name: "a rule that is not asked for any more retires its findings", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{}, why: audit.ReasonRuleRetired, state: audit.StateResolved, write: true},
-		{name: "a subject that the config leaves out is retired and not mended", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{Rules: ran().Rules, Exempted: []audit.RuleSubject{subject}}, why: audit.ReasonRuleRetired, state: audit.StateResolved, write: true},
-		{name: "one that an exception hides is excepted and not mended", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{Rules: ran().Rules, Excepted: []audit.Finding{shop()}}, why: audit.ReasonExcepted, state: audit.StateResolved, write: true},
+		{name: "a subject that the config exempts is retired and not resolved", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{Rules: ran().Rules, Exempted: []audit.RuleSubject{subject}}, why: audit.ReasonRuleRetired, state: audit.StateResolved, write: true},
+		{name: "one that an exception hides is excepted and not resolved", stored: record(audit.StateOpen, nil), ev: &audit.Evaluation{Rules: ran().Rules, Excepted: []audit.Finding{shop()}}, why: audit.ReasonExcepted, state: audit.StateResolved, write: true},
 		{name: "a new one waits for as many sweeps as its rule wants", ev: ran(shop()), hold: twoSweeps, why: audit.ReasonPending, state: audit.StatePending, write: true},
 		{name: "the sweep that makes them enough opens it", stored: record(audit.StatePending, func(r *audit.Record) { r.Sweeps = 1 }), ev: ran(shop()), hold: twoSweeps, why: audit.ReasonOpened, state: audit.StateOpen, write: true},
 		{name: "a new one waits for as long as its rule wants", ev: ran(shop()), hold: anHour, why: audit.ReasonPending, state: audit.StatePending, write: true},
@@ -163,23 +163,23 @@ func TestStormFlagsWhatIsOpenedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestWhatOfAChangeMatters(t *testing.T) {
+func TestSignificantChange(t *testing.T) {
 	worse, joined, reworded := shop(), shop(), shop()
 	worse.Severity = rules.Low
 	joined.Objects = []rules.Object{{Ref: snapshot.Ref{Kind: "Pod", Name: "web"}}}
-	reworded.Message = "it stands open"
+	reworded.Message = "it is open to all"
 	for _, c := range []struct {
-		name   string
-		judged audit.Finding
-		want   bool
+		name  string
+		found audit.Finding
+		want  bool
 	}{
-		{"another severity matters", worse, true},
-		{"another object matters", joined, true},
-		{"other words do not", reworded, false},
+		{"another severity is significant", worse, true},
+		{"another object is significant", joined, true},
+		{"other words are not", reworded, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
-			got := r.Reconcile(record(audit.StateOpen, nil), ran(c.judged))
+			got := r.Reconcile(record(audit.StateOpen, nil), ran(c.found))
 			if len(got) != 1 || got[0].Why != audit.ReasonChanged || got[0].Significant() != c.want {
 				t.Errorf("%+v", got)
 			}
@@ -202,7 +202,7 @@ func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 	leaving.Deleting = true
 	conf := config.Default()
 	rule := hosts.Rule()
-	judge := func(routes ...snapshot.HostObject) *audit.Evaluation {
+	evaluate := func(routes ...snapshot.HostObject) *audit.Evaluation {
 		var b snapshot.Builder
 		b.Add(snapshot.Facts{HostObjects: routes})
 		for _, kind := range rule.Needs {
@@ -213,7 +213,7 @@ func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 	}
 	hold := func(string) audit.Hold { return audit.Hold{} }
 	r := audit.Reconciler{Now: now, Hold: hold, MaxNew: 10}
-	opened := r.Reconcile(nil, judge(route("team-a"), route("team-b")))
+	opened := r.Reconcile(nil, evaluate(route("team-a"), route("team-b")))
 	if len(opened) != 1 || opened[0].Why != audit.ReasonOpened {
 		t.Fatalf("got %+v", opened)
 	}
@@ -222,7 +222,7 @@ func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 		last snapshot.HostObject
 		want audit.Reason
 	}{{"it is unread", unread, audit.ReasonCarriedOver}, {"it is unread and leaving", leaving, audit.ReasonResolved}} {
-		got := r.Reconcile([]audit.Record{opened[0].Record}, judge(route("team-a"), c.last))
+		got := r.Reconcile([]audit.Record{opened[0].Record}, evaluate(route("team-a"), c.last))
 		if len(got) != 1 || got[0].Why != c.want {
 			t.Errorf("where %s: got %+v, want %s", c.says, got, c.want)
 		}

@@ -44,7 +44,7 @@ func TestResultWorst(t *testing.T) {
 	}{
 		{"is none without findings", nil, 0},
 		{"is that of the only finding", []rules.Severity{rules.Low}, rules.Low},
-		{"is the highest, wherever it stands", []rules.Severity{rules.Low, rules.High, rules.Medium}, rules.High},
+		{"is the highest, wherever it is", []rules.Severity{rules.Low, rules.High, rules.Medium}, rules.High},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var r audit.Result

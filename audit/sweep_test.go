@@ -39,7 +39,7 @@ func ticking() func() time.Time {
 	}
 }
 
-func TestSweepTellsWhatWasReadAndJudged(t *testing.T) {
+func TestSweepReportsWhatWasReadAndEvaluated(t *testing.T) {
 	src := &source{
 		facts: snapshot.Facts{Namespaces: []snapshot.Namespace{{Meta: snapshot.Meta{Kind: "Namespace", Name: "shop"}}}},
 		reads: []snapshot.Read{
@@ -124,17 +124,17 @@ func TestSweepThatWasEndedHasNoResult(t *testing.T) {
 		reads: []snapshot.Read{{Kind: snapshot.Namespaces, Status: snapshot.Listed, Items: 1}},
 		err:   ended,
 	}
-	judged := false
+	ran := false
 	probe := rule("probe", func(rules.Input) (rules.Result, error) {
-		judged = true
+		ran = true
 		return rules.Result{}, nil
 	})
 	got, err := audit.Sweep(t.Context(), src, []*rules.Rule{probe}, parse(t, ""), ticking(), nil)
 	if got != nil || !errors.Is(err, ended) {
 		t.Errorf("got %+v and %v, want nothing but the error of the source", got, err)
 	}
-	if judged {
-		t.Error("a rule judged what was not read to its end")
+	if ran {
+		t.Error("a rule ran although the read did not finish")
 	}
 }
 
@@ -274,7 +274,7 @@ func (unreachable) Load(context.Context) ([]audit.Stored, []string, error) {
 	return nil, nil, errors.New("no route to host")
 }
 
-func TestPhasesOfASweepThatCannotPublishAreTold(t *testing.T) {
+func TestPhasesOfASweepThatCannotPublishAreReported(t *testing.T) {
 	store := unreachable{newMemory()}
 	w := &world{first: contested(), second: contested()}
 	res, _, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), publisher(store, w), free{})

@@ -49,13 +49,13 @@ func rights(list []rbacv1.PolicyRule) []string {
 // as the code says, and nothing else.
 func TestRoleFollowsTheConfig(t *testing.T) {
 	configs := map[string]string{
-		"the default":                   "{}",
-		"null where something may be":   "{rules: {owner-known: null, default-deny-present: {enabled: true}}, hostSources: null}",
-		"a source of hosts more":        "{hostSources: [{group: example.org, version: v1, resource: doors, kind: Door, hosts: 'object.spec.hosts'}]}",
-		"one of the core group":         `{hostSources: [{group: "", version: v1, resource: services, kind: Service, hosts: 'object.spec.hosts'}]}`,
-		"a ready-made one less":         "{hostSources: [{group: route.openshift.io, resource: routes, enabled: false}]}",
-		"a ready-made one with a claim": "{hostSources: [{group: route.openshift.io, resource: routes, hosts: 'object.spec.host'}]}",
-		"no rule at all":                "{rules: {" + strings.Join(offs(catalog.All()), ", ") + "}}",
+		"the default":                 "{}",
+		"null where something may be": "{rules: {owner-known: null, default-deny-present: {enabled: true}}, hostSources: null}",
+		"a source of hosts more":      "{hostSources: [{group: example.org, version: v1, resource: doors, kind: Door, hosts: 'object.spec.hosts'}]}",
+		"one of the core group":       `{hostSources: [{group: "", version: v1, resource: services, kind: Service, hosts: 'object.spec.hosts'}]}`,
+		"a built-in one less":         "{hostSources: [{group: route.openshift.io, resource: routes, enabled: false}]}",
+		"a built-in one with a claim": "{hostSources: [{group: route.openshift.io, resource: routes, hosts: 'object.spec.host'}]}",
+		"no rule at all":              "{rules: {" + strings.Join(offs(catalog.All()), ", ") + "}}",
 	}
 	for i, r := range catalog.All() {
 		others := slices.Delete(catalog.All(), i, i+1)

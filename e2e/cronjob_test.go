@@ -14,7 +14,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 )
 
-// sweepsOnSchedule: nobody does anything but to wait for the minute.
+// sweepsOnSchedule: the CronJob sweeps without further action.
 func sweepsOnSchedule(t *testing.T, w *installation) {
 	began := time.Now()
 	said := w.install(t, w.earlier(t), w.values(t, object{"cronjob": everyMinute()}))
@@ -24,14 +24,14 @@ func sweepsOnSchedule(t *testing.T, w *installation) {
 	w.expectNotified(t)
 	w.expectPushed(t)
 	for name, finding := range w.findings(t) {
-		for _, told := range finding.Status.Notifications {
-			w.expectSent(t, told.Channel, name, 1)
+		for _, n := range finding.Status.Notifications {
+			w.expectSent(t, n.Channel, name, 1)
 		}
 	}
 }
 
-// resolvesWhatIsMended: one policy is deleted that lets everything in, and the one
-// finding of it is resolved. The others are not even written.
+// resolvesFixedFault: after a policy that allows all traffic is deleted, its finding is
+// resolved. The other findings are not written.
 func resolvesFixedFault(t *testing.T, w *installation) {
 	before := w.findings(t)
 	w.kubectl(t, "delete", "networkpolicy", "-n", "tracking", "tmp-debug")
@@ -39,29 +39,29 @@ func resolvesFixedFault(t *testing.T, w *installation) {
 	after := w.findings(t)
 	resolved := in(after, v1alpha1.StateResolved)
 	if len(resolved) != 1 || !strings.Contains(before[resolved[0]].Status.Title, "tracking") {
-		t.Fatalf("resolved: %v, want the one of namespace tracking", resolved)
+		t.Fatalf("resolved: %v, want the finding of namespace tracking", resolved)
 	}
 	for _, name := range in(before, v1alpha1.StateOpen) {
 		if name != resolved[0] && before[name].ResourceVersion != after[name].ResourceVersion {
-			t.Errorf("finding %s was written, and nothing of it has changed", name)
+			t.Errorf("finding %s was written without a change", name)
 		}
 	}
 	w.expectOpen(t, slices.DeleteFunc(slices.Clone(w.estate), func(id string) bool { return id == resolved[0] }))
 	w.expectNotified(t)
 	w.expectPushed(t)
-	told := after[resolved[0]].Status.Notifications
-	if len(told) != 1 || told[0].Last != "resolved" {
-		t.Fatalf("who was told of %s: %+v, want the one owner, that it is resolved", resolved[0], told)
+	sent := after[resolved[0]].Status.Notifications
+	if len(sent) != 1 || sent[0].Last != "resolved" {
+		t.Fatalf("notifications of %s: %+v, want one, of its resolution", resolved[0], sent)
 	}
-	// The fault comes back, for the steps that follow.
+	// Later steps need the fault.
 	w.kubectl(t, "apply", "--server-side", "-R", "-f", estate)
 }
 
-// awaitScheduled waits for the end of a Job that the CronJob has made since then.
-// Its deadline sees to it that it ends within its minute.
+// awaitScheduled waits until a Job that the CronJob created after the given time is
+// complete. Its deadline ends it within a minute.
 func (w *installation) awaitScheduled(t *testing.T, since time.Time) {
 	t.Helper()
-	await(t, "the CronJob's pod sweeps", func() bool {
+	await(t, "a sweep of the CronJob", func() bool {
 		var list batchv1.JobList
 		if err := json.Unmarshal([]byte(w.kubectl(t, "get", "jobs", "-n", home, "-o", "json")), &list); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,8 @@ func (w *installation) awaitScheduled(t *testing.T, since time.Time) {
 	})
 }
 
-// upgradeKeepsFindings: the release came from an earlier version of the chart.
+// upgradeKeepsFindings: an upgrade from an earlier version of the chart keeps the
+// findings.
 func upgradeKeepsFindings(t *testing.T, w *installation) {
 	definition := func() string {
 		return w.kubectl(t, "get", "crd", "findings.eventuallytrue.dev", "-o", "jsonpath={.metadata.uid}")
@@ -86,23 +87,23 @@ func upgradeKeepsFindings(t *testing.T, w *installation) {
 	wasDefined, before := definition(), w.findings(t)
 	w.install(t, chart, w.values(t, object{"cronjob": suspended()}))
 	if now := definition(); now != wasDefined {
-		t.Error("the definition of findings was made anew")
+		t.Error("the CustomResourceDefinition was recreated")
 	}
 	if diff := cmp.Diff(before, w.findings(t)); diff != "" {
 		t.Errorf("findings changed by the upgrade (-before +after):\n%s", diff)
 	}
 	if job := w.sweepNow(t, "upgraded"); condition(&job, batchv1.JobComplete) == nil {
-		t.Fatalf("the sweep of the new version: %+v", job.Status)
+		t.Fatalf("sweep of the new version: %+v", job.Status)
 	}
 	w.expectOpen(t, w.estate)
 	for name, finding := range w.findings(t) {
 		if finding.UID != before[name].UID {
-			t.Errorf("finding %s was made anew", name)
+			t.Errorf("finding %s was recreated", name)
 		}
 	}
 }
 
-// earlier returns the chart as an archive, under an earlier version.
+// earlier returns an archive of the chart with an earlier version number.
 func (w *installation) earlier(t *testing.T) string {
 	t.Helper()
 	if w.beforeUpgrade == "" {
@@ -113,28 +114,28 @@ func (w *installation) earlier(t *testing.T) string {
 	return w.beforeUpgrade
 }
 
-// expectSaid checks that texts are in what was said.
+// expectText checks that an output contains texts.
 func expectText(t *testing.T, said string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if !strings.Contains(said, text) {
-			t.Errorf("nothing says %q:\n%s", text, said)
+			t.Errorf("no %q in:\n%s", text, said)
 		}
 	}
 }
 
-// sweepNow makes a Job of the CronJob, as the notes of the chart say, and returns
-// how it ended.
+// sweepNow creates a Job from the CronJob, as the notes of the chart describe, and returns
+// the Job when it has ended.
 func (w *installation) sweepNow(t *testing.T, name string) batchv1.Job {
 	t.Helper()
 	w.kubectl(t, "create", "job", "-n", home, "--from=cronjob/"+release, name)
 	return w.ended(t, name)
 }
 
-// ended waits for the end of a Job.
+// ended waits until a Job has ended.
 func (w *installation) ended(t *testing.T, name string) (job batchv1.Job) {
 	t.Helper()
-	await(t, "job "+name+" ends", func() bool {
+	await(t, "the end of job "+name, func() bool {
 		job = batchv1.Job{}
 		if err := json.Unmarshal([]byte(w.kubectl(t, "get", "job", name, "-n", home, "-o", "json")), &job); err != nil {
 			t.Fatal(err)
@@ -153,7 +154,7 @@ func condition(job *batchv1.Job, kind batchv1.JobConditionType) *batchv1.JobCond
 	return nil
 }
 
-// pods returns those with a label.
+// pods returns the pods with a label.
 func (w *installation) pods(t *testing.T, label string) []corev1.Pod {
 	t.Helper()
 	var list corev1.PodList
@@ -163,8 +164,8 @@ func (w *installation) pods(t *testing.T, label string) []corev1.Pod {
 	return list.Items
 }
 
-// failsOnceOnWrongConfig: what is wrong the next time too is not tried again,
-// although the CronJob says that what fails is.
+// failsOnceOnWrongConfig: an invalid config is not retried, although the CronJob allows
+// retries.
 func failsOnceOnWrongConfig(t *testing.T, w *installation) {
 	values := w.values(t, object{"cronjob": suspended()})
 	wrong := object{"rule": "default-deny-present", "subject": object{"namespace": "legacy"}, "expires": "2099-01-01"}
@@ -173,7 +174,7 @@ func failsOnceOnWrongConfig(t *testing.T, w *installation) {
 	job := w.sweepNow(t, "wrong-config")
 	failed := condition(&job, batchv1.JobFailed)
 	if failed == nil || failed.Reason != batchv1.JobReasonPodFailurePolicy || *job.Spec.BackoffLimit == 0 {
-		t.Errorf("the job ends with %+v, and is allowed %d more tries", job.Status, *job.Spec.BackoffLimit)
+		t.Errorf("status of the job: %+v, with backoff limit %d", job.Status, *job.Spec.BackoffLimit)
 	}
 	pods := w.pods(t, "job-name=wrong-config")
 	if len(pods) != 1 {

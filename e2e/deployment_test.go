@@ -25,15 +25,15 @@ import (
 
 const servingLabel = "app.kubernetes.io/component=serve"
 
-// deploymentHasOneLeader: of two replicas one sweeps, and the other stands by.
+// deploymentHasOneLeader: one of two replicas sweeps, and the other one stands by.
 func deploymentHasOneLeader(t *testing.T, w *installation) {
 	w.install(t, chart, w.values(t, object{"mode": "deployment", "deployment": object{"replicas": 2, "interval": "15s"}}))
 	w.kubectl(t, "rollout", "status", "-n", home, "deployment/"+release, "--timeout=60s")
 	if left := w.kubectl(t, "get", "cronjobs", "-n", home, "-o", "name"); left != "" {
-		t.Errorf("beside the deployment there is still %s", left)
+		t.Errorf("with the Deployment there still is %s", left)
 	}
 	leader := w.leader(t)
-	await(t, "one leads and one stands by", func() bool {
+	await(t, "one leader and one standby", func() bool {
 		var leading, standing int
 		for _, pod := range w.pods(t, servingLabel) {
 			log := w.kubectl(t, "logs", "-n", home, pod.Name)
@@ -49,10 +49,10 @@ func deploymentHasOneLeader(t *testing.T, w *installation) {
 	w.expectOpen(t, w.estate)
 }
 
-// leader waits until one of the pods has the Lease, and returns its name.
+// leader waits until one of the pods holds the Lease, and returns its name.
 func (w *installation) leader(t *testing.T) (name string) {
 	t.Helper()
-	await(t, "a pod leads", func() bool {
+	await(t, "a leader", func() bool {
 		holder := w.kubectl(t, "get", "lease", "audit", "-n", home, "-o", "jsonpath={.spec.holderIdentity}")
 		for _, pod := range w.pods(t, servingLabel) {
 			if strings.HasPrefix(holder, pod.Name+"_") && pod.DeletionTimestamp == nil {
@@ -65,12 +65,12 @@ func (w *installation) leader(t *testing.T) (name string) {
 	return name
 }
 
-// contests is how many hosts get a second owner at once: enough that it takes a
-// while to write them all down.
+// contestedHosts is the number of hosts that get a second owner at once. Writing that many
+// findings takes a while.
 const contestedHosts = 150
 
-// diesInASweep: the leader's pod is deleted without grace when it has written some
-// of many new findings. It cannot give its lease back. The other finds the rest.
+// replacesDeadLeader: the leader's pod is deleted without a grace period when it has written
+// some of many new findings, so it can't release its lease. The other pod finds the rest.
 func replacesDeadLeader(t *testing.T, w *installation) {
 	leader := w.leader(t)
 	w.createIngresses(t, contestedHosts)
@@ -81,15 +81,15 @@ func replacesDeadLeader(t *testing.T, w *installation) {
 	w.awaitFindings(t, len(w.estate)+contestedHosts/5)
 	w.kubectl(t, "delete", "pod", "-n", home, leader, "--grace-period=0", "--force")
 	if written := len(in(w.findings(t), v1alpha1.StateOpen)); written >= len(want) {
-		t.Fatalf("all %d findings were written before the leader died, so there is nothing to see", written)
+		t.Fatalf("all %d findings were written before the leader died, so this test shows nothing", written)
 	}
-	await(t, "somebody else finds the rest", func() bool {
+	await(t, "the findings of the next leader", func() bool {
 		return len(in(w.findings(t), v1alpha1.StateOpen)) >= len(want)
 	})
 	w.expectOpen(t, want)
-	await(t, "all are told", func() bool {
+	await(t, "all notifications", func() bool {
 		for _, finding := range w.findings(t) {
-			if len(finding.Status.Notifications) == 0 || slices.ContainsFunc(finding.Status.Notifications, func(told v1alpha1.Notification) bool { return told.Pending != "" }) {
+			if len(finding.Status.Notifications) == 0 || slices.ContainsFunc(finding.Status.Notifications, func(n v1alpha1.Notification) bool { return n.Pending != "" }) {
 				return false
 			}
 		}
@@ -97,15 +97,15 @@ func replacesDeadLeader(t *testing.T, w *installation) {
 	})
 	w.expectNotified(t)
 	if next := w.leader(t); next == leader {
-		t.Errorf("pod %s still leads", leader)
+		t.Errorf("pod %s is still the leader", leader)
 	}
 	if pods := w.pods(t, servingLabel); slices.ContainsFunc(pods, restarted) {
 		t.Errorf("a pod was restarted: %+v", pods)
 	}
 }
 
-// awaitFindings waits until there are so many, and looks more often than kubectl
-// could: it is about a moment of a sweep.
+// awaitFindings waits until there are n findings. It polls more often than kubectl could,
+// to catch a moment in a sweep.
 func (w *installation) awaitFindings(t *testing.T, n int) {
 	t.Helper()
 	client, err := metadata.NewForConfig(w.Config(kubetest.Admin))
@@ -122,22 +122,22 @@ func (w *installation) awaitFindings(t *testing.T, n int) {
 			return
 		}
 	}
-	t.Fatalf("there are never %d findings", n)
+	t.Fatalf("timed out waiting for %d findings", n)
 }
 
 func restarted(pod corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.RestartCount > 0 })
 }
 
-// The Ingresses are in two namespaces of different owners. The first of them claim
-// the same hosts in both.
+// The Ingresses are in two namespaces with different owners. The first contestedHosts
+// Ingresses claim the same hosts in both.
 const (
 	manyIngresses = 10_000
 	loadA         = "load-a"
 	loadB         = "load-b"
 )
 
-// manyIngressesFit: the pod of either mode sweeps them within its limit of memory.
+// manyIngressesFit: pods of both modes sweep many Ingresses within their memory limit.
 func manyIngressesFit(t *testing.T, w *installation) {
 	w.createIngresses(t, manyIngresses/2)
 	want := w.idsOf(t)
@@ -146,25 +146,25 @@ func manyIngressesFit(t *testing.T, w *installation) {
 	}
 	w.kubectl(t, "rollout", "status", "-n", home, "deployment/"+release, "--timeout=90s")
 	leader := w.leader(t)
-	await(t, "the leader sweeps", func() bool {
+	await(t, "two sweeps of the leader", func() bool {
 		return strings.Count(w.kubectl(t, "logs", "-n", home, leader), `msg=sweep complete=true`) >= 2
 	})
 	w.expectOpen(t, want)
 	peak, limit := w.memory(t, leader)
 	t.Logf("sweeping %d Ingresses took %d of %d MiB", manyIngresses, peak>>20, limit>>20)
 	if limit != 128<<20 || peak >= limit {
-		t.Errorf("the pod took up to %d bytes of %d", peak, limit)
+		t.Errorf("peak memory of the pod: %d bytes, limit %d", peak, limit)
 	}
 	w.install(t, chart, w.values(t, object{"cronjob": suspended()}))
 	if job := w.sweepNow(t, "many"); job.Status.Succeeded != 1 || job.Status.Failed != 0 {
-		t.Errorf("the sweep of the CronJob's pod: %+v", job.Status)
+		t.Errorf("sweep of the CronJob: %+v", job.Status)
 	}
 	w.expectOpen(t, want)
 	w.expectPushed(t)
 }
 
-// createIngresses makes what is still missing of so many Ingresses in each of the
-// two namespaces.
+// createIngresses creates the missing ones of the first n Ingresses in each of the two
+// namespaces.
 func (w *installation) createIngresses(t *testing.T, each int) {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(w.Config(kubetest.Admin))
@@ -207,8 +207,8 @@ func ingress(namespace string, i int) *networkingv1.Ingress {
 	return object
 }
 
-// memory returns the most memory that a pod's container took, and its limit, as the
-// kernel counts them.
+// memory returns the peak memory of a pod's container and its limit, as counted by the
+// kernel.
 func (w *installation) memory(t *testing.T, pod string) (peak, limit int64) {
 	t.Helper()
 	pid, err := w.PID(t.Context(), home, pod)
@@ -236,7 +236,7 @@ func (w *installation) memory(t *testing.T, pod string) (peak, limit int64) {
 			}
 		}
 	}
-	t.Fatalf("no cgroup counts the memory of pod %s:\n%s", pod, memberships)
+	t.Fatalf("no memory cgroup of pod %s found:\n%s", pod, memberships)
 	return 0, 0
 }
 

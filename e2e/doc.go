@@ -1,8 +1,6 @@
-// Package e2e holds what is installed against what was promised: the image, by the
-// chart, with helm, on a whole node, where the sample estate is swept by the pods
-// that come of it, and a strict Slack is told. It has tests alone; `make e2e` runs
-// them.
+// Package e2e installs the image with the chart on a whole node, where pods sweep the
+// sample estate and notify a strict Slack. It contains only tests; `make e2e` runs them.
 //
-// The network of the node enforces no NetworkPolicy: those of the estate are judged,
-// and that of the chart is not tried.
+// The node's network does not enforce NetworkPolicies: those of the estate are
+// evaluated, but that of the chart is not tested.
 package e2e

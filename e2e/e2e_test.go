@@ -24,37 +24,37 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// TestInstalled tells the story of an installation from the first attempt to the
-// end. Each step begins where the one before left the cluster.
+// TestInstalled is the life of an installation from the first attempt to the end. Each
+// step starts with the state that the previous one left in the cluster.
 func TestInstalled(t *testing.T) {
 	w := newInstallation(t)
 	w.LogOnFailure(t, home)
 	for _, step := range []struct {
-		says string
-		does func(*testing.T, *installation)
+		name string
+		run  func(*testing.T, *installation)
 	}{
-		{"a wrong value is refused", rejectsWrongValues},
+		{"wrong values are rejected", rejectsWrongValues},
 		{"a wrong config fails once", failsOnceOnWrongConfig},
-		{"the CronJob's pod finds what is wrong", sweepsOnSchedule},
-		{"the next run resolves what is mended", resolvesFixedFault},
+		{"the CronJob finds the faults", sweepsOnSchedule},
+		{"the next run resolves a fixed fault", resolvesFixedFault},
 		{"an upgrade keeps findings", upgradeKeepsFindings},
-		{"publishers beside each other lose nothing", overlapLosesNothing},
+		{"concurrent publishers lose nothing", overlapLosesNothing},
 		{"a deployment has one leader", deploymentHasOneLeader},
-		{"the pod may do nothing else", podHasNoOtherRights},
+		{"the pod has no other rights", podHasNoOtherRights},
 		{"a leader that dies in a sweep is replaced", replacesDeadLeader},
 		{"many Ingresses fit", manyIngressesFit},
-		{"uninstalling leaves findings", uninstallKeepsFindings},
+		{"uninstalling keeps findings", uninstallKeepsFindings},
 	} {
-		if !t.Run(step.says, func(t *testing.T) { step.does(t, w) }) {
+		if !t.Run(step.name, func(t *testing.T) { step.run(t, w) }) {
 			return
 		}
 	}
 }
 
 const (
-	// home is the namespace of the release, and of the findings.
+	// home is the namespace of the release and the findings.
 	home = "audit"
-	// release is named as the chart, so that its objects have that name.
+	// release has the name of the chart, so that its objects have that name.
 	release = "audit"
 
 	root   = ".."
@@ -62,24 +62,23 @@ const (
 	estate = root + "/testdata/estate"
 	policy = root + "/testdata/estate.config.yaml"
 
-	// archive is the variable with the path of the image's archive. The program in
-	// it is beside it, as `make image-archive` leaves them.
+	// archive is the environment variable with the path of the image archive. `make
+	// image-archive` writes the program beside it.
 	archive = "AUDIT_E2E_IMAGE"
 )
 
-// world is the node, and what is installed there.
+// installation is the node and what is installed on it.
 type installation struct {
 	*node.Node
-	tools           string // the folder of helm
+	tools           string // folder with helm
 	program         string // audit, for use outside the cluster
 	repository, tag string // the image
 	estate          []string
-	beforeUpgrade   string // the archive of the chart in an earlier version
+	beforeUpgrade   string // archive of the chart with an earlier version
 	slack           *workspace
 }
 
-// ownNamespace is the release's as the platform team of the estate makes it, who
-// would not be the first to have a finding.
+// ownNamespace is the namespace of the release, set up so that it has no findings.
 const ownNamespace = `
 apiVersion: v1
 kind: Namespace
@@ -91,13 +90,13 @@ metadata: {name: default-deny, namespace: ` + home + `}
 spec: {podSelector: {}, policyTypes: [Ingress, Egress]}
 `
 
-// newWorld makes a world in which nothing is installed, and the estate is applied.
+// newInstallation returns a node with the estate applied and nothing installed.
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
 	n := shared.Node(t)
 	path := os.Getenv(archive)
 	if path == "" {
-		t.Fatalf("%s names no archive of the image: run make e2e", archive)
+		t.Fatalf("%s is not set: run make e2e", archive)
 	}
 	tools, err := kubetest.Tools(t.Context(), "helm")
 	if err != nil {
@@ -108,8 +107,8 @@ func newInstallation(t *testing.T) *installation {
 	if err := n.Import(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	// The images of the estate are nowhere. Its pods shall wait to be scheduled, as
-	// pods do, and not keep the node busy with what cannot be pulled.
+	// The images of the estate don't exist. The taint keeps its pods pending, so that
+	// they don't keep the node busy with pulls.
 	w.kubectl(t, "taint", "node", node.Name, "for=audit:NoSchedule")
 	w.kubectl(t, "apply", "--server-side", "-R", "-f", estate)
 	w.apply(t, ownNamespace)
@@ -120,7 +119,7 @@ func newInstallation(t *testing.T) *installation {
 	return w
 }
 
-// imageName returns what the image in an archive is called.
+// imageName returns the name of the image in an archive.
 func imageName(t *testing.T, path string) (repository, tag string) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -131,7 +130,7 @@ func imageName(t *testing.T, path string) (repository, tag string) {
 	for r := tar.NewReader(file); ; {
 		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			t.Fatalf("%s has no manifest of an image that is named", path)
+			t.Fatalf("%s contains no image with a name", path)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -171,14 +170,14 @@ func (w *installation) apply(t *testing.T, manifests string) {
 	w.kubectl(t, "apply", "--server-side", "-f", file)
 }
 
-// await waits until something is so, for as long as a busy machine may take.
+// await waits until a condition is true, long enough for a busy machine.
 func await(t *testing.T, what string, yes func() bool) {
 	t.Helper()
-	const most = 2 * time.Minute
-	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	const limit = 2 * time.Minute
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if yes() {
 			return
 		}
 	}
-	t.Fatalf("within %s it did not come about: %s", most, what)
+	t.Fatalf("timed out after %s waiting for %s", limit, what)
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// findings returns the stored findings by name. One that is being created, and has no
-// status yet, is left out.
+// findings returns the stored findings by name, without those that have no status yet.
 func (w *installation) findings(t *testing.T) map[string]v1alpha1.Finding {
 	t.Helper()
 	var list v1alpha1.FindingList
@@ -42,7 +41,7 @@ func in(found map[string]v1alpha1.Finding, state v1alpha1.State) []string {
 	return names
 }
 
-// expectOpen compares the open findings with those that there should be.
+// expectOpen compares the open findings with the wanted ones.
 func (w *installation) expectOpen(t *testing.T, want []string) {
 	t.Helper()
 	if diff := cmp.Diff(want, in(w.findings(t), v1alpha1.StateOpen)); diff != "" {
@@ -50,7 +49,7 @@ func (w *installation) expectOpen(t *testing.T, want []string) {
 	}
 }
 
-// audit runs the program outside the cluster, as an engineer does.
+// audit returns a command that runs the program outside the cluster.
 func (w *installation) audit(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	args = append([]string{"--once", "--config", policy, "--slack-api-url", w.slack.url}, args...)
@@ -59,8 +58,7 @@ func (w *installation) audit(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// idsOf returns the sorted ids of what a sweep outside the cluster finds that only
-// looks.
+// idsOf returns the sorted ids of the findings of a read-only sweep outside the cluster.
 func (w *installation) idsOf(t *testing.T, args ...string) []string {
 	t.Helper()
 	var stderr bytes.Buffer

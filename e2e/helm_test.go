@@ -14,8 +14,8 @@ import (
 
 type object = map[string]any
 
-// values returns those that the chart is installed with here, with a few more or
-// others instead at the top.
+// values returns the values for installing the chart, with the given ones added or
+// replaced at the top level.
 func (w *installation) values(t *testing.T, others object) object {
 	t.Helper()
 	data, err := os.ReadFile(policy)
@@ -41,15 +41,15 @@ func (w *installation) values(t *testing.T, others object) object {
 	return values
 }
 
-// minutely is a CronJob that runs as often as there is.
+// everyMinute is a CronJob that runs every minute.
 func everyMinute() object {
 	return object{"schedule": "* * * * *", "activeDeadlineSeconds": 55, "startingDeadlineSeconds": 30}
 }
 
-// suspended is a CronJob whose Jobs are made by hand.
+// suspended is a CronJob whose Jobs are created by the test.
 func suspended() object { return object{"suspend": true} }
 
-// tryHelm runs helm in the release's namespace and returns all that it prints.
+// tryHelm runs helm in the release's namespace and returns its output.
 func (w *installation) tryHelm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(w.tools, "helm"), append(args, "--namespace", home)...)
@@ -70,7 +70,7 @@ func (w *installation) helm(t *testing.T, args ...string) string {
 	return out
 }
 
-// install installs a chart, or upgrades the release to it.
+// install installs a chart or upgrades the release to it.
 func (w *installation) install(t *testing.T, from string, values object) string {
 	t.Helper()
 	return w.helm(t, "upgrade", "--install", "--create-namespace", release, from, "--values", valuesFile(t, values))
@@ -89,50 +89,49 @@ func valuesFile(t *testing.T, values object) string {
 	return file
 }
 
-// refusesWrongValues: nothing is installed by halves.
+// rejectsWrongValues: invalid values install nothing.
 func rejectsWrongValues(t *testing.T, w *installation) {
 	for _, row := range []struct {
 		name   string
 		values object
-		says   string
+		want   string
 	}{
-		{"a mode that there is none of", object{"mode": "daemonset"}, "mode"},
-		{"a key with a typo", object{"cronjob": object{"shedule": "* * * * *"}}, "shedule"},
+		{"an unknown mode", object{"mode": "daemonset"}, "mode"},
+		{"a misspelled key", object{"cronjob": object{"shedule": "* * * * *"}}, "shedule"},
 		{"a token instead of the name of a Secret", object{"secrets": object{"slack": "xoxb-12_34"}}, "slack"},
 	} {
 		out, err := w.tryHelm(t, "install", "--create-namespace", release, chart, "--values", valuesFile(t, w.values(t, row.values)))
-		if err == nil || !strings.Contains(out, row.says) {
-			t.Errorf("%s is not refused by its name: %v\n%s", row.name, err, out)
+		if err == nil || !strings.Contains(out, row.want) {
+			t.Errorf("%s is not rejected by name: %v\n%s", row.name, err, out)
 		}
 	}
 	if left := w.kubectl(t, "get", "cronjobs,deployments,configmaps,roles,crds", "-A", "-l", "app.kubernetes.io/instance="+release, "-o", "name"); left != "" {
-		t.Errorf("a refused installation left: %s", left)
+		t.Errorf("a rejected installation left: %s", left)
 	}
 }
 
-// uninstallLeavesFindings: what the platform team paid for with attention is not
-// thrown away by a command that undoes an installation, and it says so. The next
-// installation goes on where the last one ended.
+// uninstallKeepsFindings: helm uninstall keeps the findings and says so, and the next
+// installation continues with them.
 func uninstallKeepsFindings(t *testing.T, w *installation) {
 	before := w.findings(t)
 	said := w.helm(t, "uninstall", release, "--wait")
 	expectText(t, said, "kept", "findings.eventuallytrue.dev")
 	if diff := cmp.Diff(before, w.findings(t)); diff != "" {
-		t.Errorf("findings changed by the end of the installation (-before +after):\n%s", diff)
+		t.Errorf("findings changed by helm uninstall (-before +after):\n%s", diff)
 	}
-	// Pods go a moment after what they were made for.
+	// Pods disappear a moment after their owners.
 	const kinds = "all,configmaps,secrets,serviceaccounts,roles,rolebindings,leases,networkpolicies,clusterroles,clusterrolebindings"
-	await(t, "nothing else is left", func() bool {
+	await(t, "the deletion of all other objects", func() bool {
 		return w.kubectl(t, "get", kinds, "-A", "-l", "app.kubernetes.io/instance="+release, "-o", "name") == ""
 	})
 	w.install(t, chart, w.values(t, object{"cronjob": suspended()}))
 	if job := w.sweepNow(t, "again"); job.Status.Succeeded != 1 {
-		t.Fatalf("the sweep of the second installation: %+v", job.Status)
+		t.Fatalf("sweep of the second installation: %+v", job.Status)
 	}
 	after := w.findings(t)
 	for name := range before {
 		if after[name].UID != before[name].UID {
-			t.Errorf("finding %s was made anew", name)
+			t.Errorf("finding %s was recreated", name)
 		}
 	}
 }

@@ -17,11 +17,11 @@ import (
 
 const slackToken = "xoxb-e2e"
 
-// workspace is a strict Slack with the channels and mentions of the policy, that the
-// pods can reach.
+// workspace is a strict Slack with the channels and mentions of the config, which pods can
+// reach.
 type workspace struct {
 	*fakeslack.Server
-	url string // of its API
+	url string // of the API
 }
 
 func openWorkspace(t *testing.T) *workspace {
@@ -30,44 +30,44 @@ func openWorkspace(t *testing.T) *workspace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The pods send what a message a second would take too long for.
-	plays := fakeslack.Config{Token: slackToken, Channels: map[string]fakeslack.Membership{}, Interval: -1}
+	// No rate limit: the pods send more messages than one per second would allow.
+	cfg := fakeslack.Config{Token: slackToken, Channels: map[string]fakeslack.Membership{}, Interval: -1}
 	for i := range c.Owners.Teams {
 		slack := &c.Owners.Teams[i].Slack
-		plays.Channels[string(slack.Channel)] = fakeslack.Member
+		cfg.Channels[string(slack.Channel)] = fakeslack.Member
 		if slack.Mention != "" {
-			plays.Allowed = append(plays.Allowed, string(slack.Mention))
+			cfg.Allowed = append(cfg.Allowed, string(slack.Mention))
 		}
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(node.Host, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &workspace{fakeslack.New(plays), "http://" + listener.Addr().String() + "/api/"}
+	w := &workspace{fakeslack.New(cfg), "http://" + listener.Addr().String() + "/api/"}
 	server := &http.Server{Handler: w, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	t.Cleanup(func() { _ = server.Close() })
 	return w
 }
 
-// expectTold checks that each finding was told to all its owners, in a message that
-// is there, and that Slack refused nothing.
+// expectNotified checks that all owners of each finding were notified in a message that
+// exists, and that Slack rejected nothing.
 func (w *installation) expectNotified(t *testing.T) {
 	t.Helper()
 	if refused := w.slack.Refusals(); len(refused) > 0 {
-		t.Errorf("Slack refused: %+v", refused)
+		t.Errorf("Slack rejected: %+v", refused)
 	}
 	for name, finding := range w.findings(t) {
 		for _, owner := range finding.Status.Owners {
-			told := finding.Status.Notifications
-			i := slices.IndexFunc(told, func(told v1alpha1.Notification) bool { return told.Owner == owner })
+			sent := finding.Status.Notifications
+			i := slices.IndexFunc(sent, func(n v1alpha1.Notification) bool { return n.Owner == owner })
 			switch {
 			case i < 0:
-				t.Errorf("%s was not told of %s: %+v", owner, name, told)
-			case told[i].Pending != "" || told[i].ClaimedBy != "" || told[i].Error != "":
-				t.Errorf("%s was not told of %s to the end: %+v", owner, name, told[i])
-			case !w.slack.has(told[i].Channel, told[i].Message):
-				t.Errorf("%s was told of %s in a message that is not there: %+v", owner, name, told[i])
+				t.Errorf("no notification of %s about %s: %+v", owner, name, sent)
+			case sent[i].Pending != "" || sent[i].ClaimedBy != "" || sent[i].Error != "":
+				t.Errorf("incomplete notification of %s about %s: %+v", owner, name, sent[i])
+			case !w.slack.has(sent[i].Channel, sent[i].Message):
+				t.Errorf("notification of %s about %s in a message that does not exist: %+v", owner, name, sent[i])
 			}
 		}
 	}
@@ -77,8 +77,8 @@ func (w *workspace) has(channel, ts string) bool {
 	return slices.ContainsFunc(w.In(channel), func(m fakeslack.Message) bool { return m.TS == ts })
 }
 
-// expectSent checks how many messages of a channel have a text: with the name of a
-// finding those that tell all of it, with its title those that tell of it.
+// expectSent checks how many messages in a channel contain a text: the name of a finding
+// for messages with its details, or its title for all messages about it.
 func (w *installation) expectSent(t *testing.T, channel, text string, want int) {
 	t.Helper()
 	got := 0
@@ -88,6 +88,6 @@ func (w *installation) expectSent(t *testing.T, channel, text string, want int) 
 		}
 	}
 	if got != want {
-		t.Errorf("%d messages in %s have %q, want %d", got, channel, text, want)
+		t.Errorf("%d messages in %s contain %q, want %d", got, channel, text, want)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/eventuallytrue/audit/e2e/node"
 )
 
-// pushgateway is where the real one listens, which pods can reach.
+// pushgateway is the URL of the Pushgateway, which pods can reach.
 const pushgateway = "http://" + node.Host + ":9091"
 
 func (w *installation) startPushgateway(t *testing.T) {
@@ -24,7 +24,7 @@ func (w *installation) startPushgateway(t *testing.T) {
 	const program = "prometheus-pushgateway"
 	path, err := exec.LookPath(program)
 	if err != nil {
-		missing := "this machine lacks " + program + ", which is a package of Debian's"
+		missing := "needs " + program + ": install the Debian package of that name"
 		if os.Getenv("AUDIT_REQUIRE_TOOLS") != "" {
 			t.Fatal(missing)
 		}
@@ -34,7 +34,7 @@ func (w *installation) startPushgateway(t *testing.T) {
 		Path: path,
 		Args: []string{
 			"--web.listen-address", strings.TrimPrefix(pushgateway, "http://"),
-			// As Debian has it, it would remember what others were pushed.
+			// Debian's default would keep the data of earlier runs.
 			"--persistence.file", filepath.Join(w.Dir, "pushed"),
 		},
 		Ready: func(ctx context.Context) bool {
@@ -60,8 +60,8 @@ func get(ctx context.Context, url string) (text string, code int, err error) {
 	return string(body), answer.StatusCode, err
 }
 
-// expectPushed checks that the last sweep told the Pushgateway of the findings that
-// are stored, and that it was complete and nothing in it failed.
+// expectPushed checks that the last sweep pushed the counts of the stored findings, and
+// that it was complete without failures.
 func (w *installation) expectPushed(t *testing.T) {
 	t.Helper()
 	text, _, err := get(t.Context(), pushgateway+"/metrics")
@@ -83,11 +83,11 @@ func (w *installation) expectPushed(t *testing.T) {
 		}
 	}
 	if attempt, _ := sum(t, text, "audit_last_attempt_timestamp_seconds", ""); attempt == 0 {
-		t.Error("there is no time of the last sweep")
+		t.Error("the time of the last attempt is missing")
 	}
 }
 
-// sum adds the values of a metric's series that have a label, and counts them.
+// sum adds and counts the values of a metric's series with a label.
 func sum(t *testing.T, text, metric, label string) (total float64, series int) {
 	t.Helper()
 	for line := range strings.Lines(text) {

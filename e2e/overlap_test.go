@@ -12,17 +12,17 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// overlapLosesNothing: while an engineer's sweep is held up, at two moments of its
-// life, another fault comes, and the CronJob's pod sweeps. In the end every fault is
-// an open finding, whoever came first.
+// overlapLosesNothing: while a sweep outside the cluster is held up, at two points, another
+// fault appears, and the CronJob sweeps. In the end every fault is an open finding,
+// whichever sweep was first.
 func overlapLosesNothing(t *testing.T, w *installation) {
 	want := w.estate
 	for _, row := range []struct {
 		name, host string
 		holds      func(*http.Request) bool
-		jobEnds    bool // while the other is still held up
+		jobEnds    bool // while the other sweep is held up
 	}{
-		{"before it takes its turn", "before.example.org", writesTo("leases"), true},
+		{"before it acquires the lease", "before.example.org", writesTo("leases"), true},
 		{"while it writes findings", "within.example.org", writesTo("findings"), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func overlapLosesNothing(t *testing.T, w *installation) {
 			select {
 			case <-held:
 			case err := <-ended:
-				t.Fatalf("the sweep outside ended without a write: %v\n%s", err, &out)
+				t.Fatalf("the outside sweep ended without a write: %v\n%s", err, &out)
 			}
 			w.apply(t, contest("second."+row.host))
 			job := strings.TrimSuffix(row.host, ".example.org")
@@ -55,14 +55,14 @@ func overlapLosesNothing(t *testing.T, w *installation) {
 			if row.jobEnds {
 				w.ended(t, job)
 			} else {
-				await(t, "the pod of job "+job+" runs", func() bool { return w.runs(t, "job-name="+job) })
+				await(t, "a running pod of job "+job, func() bool { return w.runs(t, "job-name="+job) })
 			}
 			free()
 			if err := <-ended; err != nil {
-				t.Errorf("the sweep outside: %v\n%s", err, &out)
+				t.Errorf("outside sweep: %v\n%s", err, &out)
 			}
 			if job := w.ended(t, job); condition(&job, batchv1.JobComplete) == nil {
-				t.Errorf("the sweep inside: %+v", job.Status)
+				t.Errorf("sweep of the CronJob: %+v", job.Status)
 			}
 			want = w.idsOf(t)
 			w.expectOpen(t, want)
@@ -78,8 +78,8 @@ func overlapLosesNothing(t *testing.T, w *installation) {
 	w.expectOpen(t, w.estate)
 }
 
-// expectToldOnce checks of the findings of hosts under a domain that each owner got
-// one message with all there is to know.
+// expectNotifiedOnce checks that each owner got one message with details about the findings
+// of hosts under a domain.
 func (w *installation) expectNotifiedOnce(t *testing.T, domain string) {
 	t.Helper()
 	seen := 0
@@ -88,8 +88,8 @@ func (w *installation) expectNotifiedOnce(t *testing.T, domain string) {
 			continue
 		}
 		seen++
-		for _, told := range finding.Status.Notifications {
-			w.expectSent(t, told.Channel, name, 1)
+		for _, n := range finding.Status.Notifications {
+			w.expectSent(t, n.Channel, name, 1)
 		}
 	}
 	if seen != 2 {
@@ -97,7 +97,7 @@ func (w *installation) expectNotifiedOnce(t *testing.T, domain string) {
 	}
 }
 
-// runs reports whether a container of the pods with a label runs now.
+// runs reports whether a container of the pods with a label is running.
 func (w *installation) runs(t *testing.T, label string) bool {
 	t.Helper()
 	for _, pod := range w.pods(t, label) {
@@ -117,7 +117,7 @@ func writesTo(resource string) func(*http.Request) bool {
 	}
 }
 
-// contest is a host that two owners claim.
+// contest returns manifests for a host that two owners claim.
 func contest(host string) string {
 	var b strings.Builder
 	for _, side := range []string{"a", "b"} {

@@ -21,9 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// podMayDoNothingElse looks at the process of a pod from outside, as the kernel has
-// it, and tries from its network, as its user and with its token, what it must not be
-// able to do.
+// podHasNoOtherRights checks the process of a pod as the kernel reports it, and tries
+// forbidden requests from its network, as its user and with its token.
 func podHasNoOtherRights(t *testing.T, w *installation) {
 	pid, err := w.PID(t.Context(), home, w.leader(t))
 	if err != nil {
@@ -43,7 +42,7 @@ func podHasNoOtherRights(t *testing.T, w *installation) {
 	expectText(t, string(mounts), " / / ro,")
 
 	answers := map[string]int{
-		// What it must be able to do, or the rest would prove nothing.
+		// Requests that must succeed, or the others would prove nothing.
 		"GET /api/v1/namespaces": http.StatusOK,
 		"GET /apis/eventuallytrue.dev/v1alpha1/namespaces/" + home + "/findings": http.StatusOK,
 	}
@@ -54,13 +53,13 @@ func podHasNoOtherRights(t *testing.T, w *installation) {
 	if diff := cmp.Diff(answers, found.Answers); diff != "" {
 		t.Errorf("answers of the API server (-want +got):\n%s", diff)
 	}
-	// These three every container has. None outlives the pod, or can be run.
+	// Every container has these three. They don't outlive the pod and can't be executed.
 	if diff := cmp.Diff([]string{"/dev/mqueue", "/dev/shm", "/dev/termination-log"}, found.Writable); diff != "" {
-		t.Errorf("what can be written to (-want +got):\n%s", diff)
+		t.Errorf("writable files (-want +got):\n%s", diff)
 	}
 }
 
-// forbidden are requests that must be refused.
+// forbidden returns requests that must be rejected.
 func forbidden() []string {
 	const core, own = "/api/v1", "/api/v1/namespaces/" + home
 	return []string{
@@ -93,7 +92,7 @@ func (w *installation) probe(t *testing.T, pid int, requests map[string]int) pro
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Where a user without rights can get at it: /run is the node's own.
+	// In a folder that an unprivileged user can read: /run belongs to the node.
 	const copied = "/run/audit-e2e-probe"
 	if err := os.WriteFile(copied, self, 0o755); err != nil {
 		t.Fatal(err)
@@ -118,17 +117,17 @@ func (w *installation) probe(t *testing.T, pid int, requests map[string]int) pro
 	return found
 }
 
-// probed is the variable that makes of the test binary a probe: it runs as the user
-// of the process with this id and in its network, and tells what that could do.
+// probedPID is the environment variable that turns the test binary into a probe. It is the
+// id of a process whose user and network the probe runs with.
 const probedPID = "AUDIT_E2E_PROBED"
 
-// tried is what a probe found out.
+// probeResult is what a probe could do.
 type probeResult struct {
 	Writable []string       // files and folders, sorted
-	Answers  map[string]int // of the API server, to "METHOD PATH"
+	Answers  map[string]int // status codes of the API server by "METHOD PATH"
 }
 
-// secrets is where a pod has the token of its ServiceAccount.
+// secrets is the folder of a pod's ServiceAccount token.
 const secrets = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 func runProbe(out io.Writer) int {
@@ -166,7 +165,7 @@ func probe(root string, requests []string) (probeResult, error) {
 	}
 	for _, request := range requests {
 		method, path, _ := strings.Cut(request, " ")
-		// The address of the Service, as the pod is told it.
+		// The address of the Service kubernetes.
 		r, err := http.NewRequest(method, "https://10.96.0.1"+path, strings.NewReader("{}"))
 		if err != nil {
 			return found, err
@@ -183,8 +182,8 @@ func probe(root string, requests []string) (probeResult, error) {
 	return found, nil
 }
 
-// writable returns what this user may write to, of all that a process sees as files
-// but the kernel's own and devices.
+// writable returns the files and folders that this user can write in a root folder, without
+// devices, /proc and /sys.
 func writable(root string) ([]string, error) {
 	var found []string
 	err := filepath.WalkDir(root+"/", func(path string, d fs.DirEntry, err error) error {
@@ -193,7 +192,7 @@ func writable(root string) ([]string, error) {
 		case name == "/proc" || name == "/sys":
 			return fs.SkipDir
 		case err != nil:
-			return fs.SkipDir // not even to be read
+			return fs.SkipDir // not readable
 		case d.Type()&(fs.ModeSymlink|fs.ModeDevice) != 0:
 			return nil
 		}

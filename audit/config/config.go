@@ -1,11 +1,10 @@
-// Package config is the policy that a sweep obeys: who owns what, how the rules
-// are set, which violations are excepted and where findings are told.
+// Package config reads the config file: who owns what, how rules are set, which
+// violations are excepted, and how owners are notified.
 //
-// Read and Parse turn one YAML file into a Config that is known to be sound, or
-// into every mistake of the file at once, each with its line and path. The
-// package decides nothing about a cluster: it answers what the operator said
-// about a namespace, a rule or a subject. How to run (connection, output,
-// interval) is no policy and belongs to flags.
+// Read and Parse turn one YAML file into a valid Config, or report all mistakes in
+// the file at once, each with its line and path. The package decides nothing about a
+// cluster: it answers what the config says about a namespace, a rule or a subject.
+// How to run (connection, output, interval) is set by flags.
 package config
 
 import (
@@ -15,31 +14,29 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit/hostsource"
-
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Config is a sound config. The zero value is not: start from Default, Read or
+// Config is a valid config. The zero value is not valid: start from Default, Read or
 // Parse.
 type Config struct {
 	// Cluster names the cluster in reports, messages and metrics. It may be
 	// empty.
 	Cluster string `yaml:"cluster"`
 	Owners  Owners `yaml:"owners"`
-	// Rules holds what the file says of a rule, by the rule's name. A rule that
-	// the file leaves out is not in it: Settings knows the defaults.
+	// Rules holds what the file sets for a rule, by the rule's name. A rule that the
+	// file does not mention is not in it: Settings knows the defaults.
 	Rules      map[string]Rule `yaml:"rules"`
 	Exceptions []Exception     `yaml:"exceptions"` // in the order of the file
-	// HostSources are kinds whose objects claim hosts, beside the ready-made
-	// ones: EnabledHostSources has both.
+	// HostSources are kinds whose objects claim hosts, in addition to the built-in
+	// ones: EnabledHostSources returns both.
 	HostSources []HostSource `yaml:"hostSources"`
 	Findings    Findings     `yaml:"findings"`
 	Limits      Limits       `yaml:"limits"`
 	Slack       Slack        `yaml:"slack"`
 	Webhook     Webhook      `yaml:"webhook"`
-	// Events records what becomes of a finding as Events of Kubernetes on its
-	// objects as well.
+	// Events also records changes of findings as Kubernetes Events on their objects.
 	Events      bool        `yaml:"events"`
 	Pushgateway Pushgateway `yaml:"pushgateway"`
 }
@@ -52,44 +49,8 @@ func Default() Config {
 		Limits:   Limits{NewFindings: 500},
 		Slack:    Slack{RemindAfter: Duration(24 * time.Hour)},
 
-		Pushgateway: defaultPushgateway(),
+		Pushgateway: Pushgateway{Timeout: Duration(10 * time.Second)},
 	}
-}
-
-// Pushgateway says where metrics are pushed to, and how. What proves who pushes
-// is read from files and never stands in the config.
-type Pushgateway struct {
-	URL URL `yaml:"url"` // empty: nowhere
-	// Timeout is how long one push may take; 10 seconds by default.
-	Timeout   Duration  `yaml:"timeout"`
-	BasicAuth BasicAuth `yaml:"basicAuth"`
-	// BearerTokenFile is the path of a file with a token, empty for none. It may
-	// not stand beside BasicAuth.
-	BearerTokenFile string `yaml:"bearerTokenFile"`
-	// CAFile is the path of the certificates, in PEM, of those who may have
-	// signed the server's; empty for those that the system trusts.
-	CAFile string `yaml:"caFile"`
-	// CertFile and KeyFile are the paths of a client certificate and its key, in
-	// PEM. Both or neither are there.
-	CertFile string `yaml:"certFile"`
-	KeyFile  string `yaml:"keyFile"`
-}
-
-// BasicAuth names a user. The zero value is none.
-type BasicAuth struct {
-	Username     string `yaml:"username"`
-	PasswordFile string `yaml:"passwordFile"`
-}
-
-func defaultPushgateway() Pushgateway { return Pushgateway{Timeout: Duration(10 * time.Second)} }
-
-// Webhook says where digests are sent to for chat and ticket systems of any
-// sort. The zero value is nowhere.
-type Webhook struct {
-	URL URL `yaml:"url"`
-	// SecretFile is the path of the file that holds the key by which each
-	// message is signed. It is there whenever URL is.
-	SecretFile string `yaml:"secretFile"`
 }
 
 // Findings says how findings are kept.
@@ -101,12 +62,46 @@ type Findings struct {
 // Limits bound what one sweep may do.
 type Limits struct {
 	// NewFindings is how many findings one sweep may open before it counts as a
-	// storm, of which owners are told in one summary; 500 by default.
+	// storm, of which owners get one summary; 500 by default.
 	NewFindings Count `yaml:"newFindings"`
 }
 
-// Settings returns what a rule is run with. Which defaults a rule has depends
-// on the settings it takes, never on its name.
+// Webhook is where digests are sent for chat and ticket systems of any kind. The
+// zero value is nowhere.
+type Webhook struct {
+	URL URL `yaml:"url"`
+	// SecretFile is the path of the file with the key that signs messages. It is set
+	// if URL is.
+	SecretFile string `yaml:"secretFile"`
+}
+
+// Pushgateway is where and how metrics are pushed. Credentials are read from files
+// and are never in the config.
+type Pushgateway struct {
+	URL URL `yaml:"url"` // empty: nowhere
+	// Timeout limits one push; 10 seconds by default.
+	Timeout   Duration  `yaml:"timeout"`
+	BasicAuth BasicAuth `yaml:"basicAuth"`
+	// BearerTokenFile is the path of a file with a token, or empty. It conflicts
+	// with BasicAuth.
+	BearerTokenFile string `yaml:"bearerTokenFile"`
+	// CAFile is the path of the CA certificates to trust, in PEM; empty for those
+	// that the system trusts.
+	CAFile string `yaml:"caFile"`
+	// CertFile and KeyFile are the paths of a client certificate and its key, in
+	// PEM. Either both are set or neither.
+	CertFile string `yaml:"certFile"`
+	KeyFile  string `yaml:"keyFile"`
+}
+
+// BasicAuth names a user. The zero value is none.
+type BasicAuth struct {
+	Username     string `yaml:"username"`
+	PasswordFile string `yaml:"passwordFile"`
+}
+
+// Settings returns the settings of a rule. Its defaults depend on the settings that
+// the rule accepts, never on its name.
 func (c *Config) Settings(r *rules.Rule) Settings {
 	said := c.Rules[r.Name]
 	s := Settings{Enabled: said.Enabled == nil || *said.Enabled, Severity: r.Severity, Hold: said.For, ReportOnly: said.ReportOnly}
@@ -129,20 +124,8 @@ func (c *Config) Settings(r *rules.Rule) Settings {
 	return s
 }
 
-// Expired returns the exceptions that hide nothing any more, in the order of
-// the file. Each is an error, for a caller that refuses them.
-func (c *Config) Expired(now time.Time) []*ExpiredError {
-	var expired []*ExpiredError
-	for i := range c.Exceptions {
-		if e := &c.Exceptions[i]; e.Expires.Passed(now) {
-			expired = append(expired, &ExpiredError{Exception: e})
-		}
-	}
-	return expired
-}
-
-// EnabledHostSources returns the ready-made sources of hosts and those of the
-// file, less those that the file switches off, sorted by kind.
+// EnabledHostSources returns the built-in host sources and those of the file,
+// without those that the file disables, sorted by kind.
 func (c *Config) EnabledHostSources() []hostsource.Source {
 	byKind := map[snapshot.Kind]hostsource.Source{}
 	for _, s := range hostsource.BuiltIn() {
@@ -163,14 +146,26 @@ func (c *Config) EnabledHostSources() []hostsource.Source {
 	return sources
 }
 
-// Channels reports whether owners are told in channels, which takes the bot token.
+// UsesChannels reports whether owners are notified in channels, which needs the bot
+// token.
 func (c *Config) UsesChannels() bool {
 	return c.Slack.ChannelFrom.NamespaceAnnotation != "" ||
 		slices.ContainsFunc(c.Owners.Teams, func(t Team) bool { return t.Slack.Channel != "" })
 }
 
-// Notes returns what of a sound config may not be what its writer had in mind,
-// each in a line, sorted.
+// Expired returns the exceptions that have expired, in the order of the file. Each
+// is an error, for a caller that rejects them.
+func (c *Config) Expired(now time.Time) []*ExpiredError {
+	var expired []*ExpiredError
+	for i := range c.Exceptions {
+		if e := &c.Exceptions[i]; e.Expires.Passed(now) {
+			expired = append(expired, &ExpiredError{Exception: e})
+		}
+	}
+	return expired
+}
+
+// Notes returns what may not be intended in a valid config, a line each, sorted.
 func (c *Config) Notes(now time.Time) []string {
 	var notes []string
 	for _, e := range c.Expired(now) {

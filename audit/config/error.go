@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Position is a place in a config file.
+// Position is a position in a config file.
 type Position struct {
-	File string // as it was named to Read or Parse
+	File string // as passed to Read or Parse
 	Line int    // from 1; zero for the file as a whole
 	Path string // such as owners.teams[0].slack; empty for the whole document
 }
@@ -33,14 +33,14 @@ func (p Position) String() string {
 // Error is one mistake in a config file.
 type Error struct {
 	At      Position
-	Message string // shows values of the file only where they look harmless
+	Message string // contains values of the file only if they look harmless
 }
 
 // Error returns one line.
 func (e *Error) Error() string { return e.At.String() + ": " + e.Message }
 
-// place is where a node stands, to sort by. Columns are never shown: in a file
-// that people indent, line and path say enough.
+// place is the position of a node, to sort by. Columns are not reported: line and
+// path are enough to find a mistake.
 type place struct {
 	line, column int
 }
@@ -56,8 +56,7 @@ type problem struct {
 	err    *Error
 }
 
-// add records a mistake. Values of the file go through shown before they come
-// here.
+// add records a mistake. Values of the file must have passed through shown.
 func (p *problems) add(at place, path, format string, args ...any) {
 	err := &Error{At: Position{p.file, at.line, path}, Message: fmt.Sprintf(format, args...)}
 	p.list = append(p.list, problem{at.column, err})
@@ -78,8 +77,8 @@ func (p *problems) err() error {
 
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
 
-// join returns the path of a key in the section at a path. A key that would
-// make the path hard to read is quoted, and shortened.
+// join returns the path of a key in the section at a path. A key that would make the
+// path hard to read is quoted and shortened.
 func join(path, key string) string {
 	switch {
 	case !plainKey.MatchString(key) || holdsSecret(key):
@@ -93,21 +92,21 @@ func join(path, key string) string {
 // index returns the path of an item in the list at a path.
 func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// secrets are what people paste into the wrong field: tokens of Slack, the
-// address of an incoming webhook, and whatever stands before the @ of a URL.
+// secrets matches what people paste into the wrong field: Slack tokens, incoming
+// webhook URLs, and anything before the @ of a URL.
 var secrets = regexp.MustCompile(`(?is)(xox[a-z]|xapp)-[a-z0-9._-]*|hooks\.slack(-gov)?\.com.*|//.*@`)
 
-// holdsSecret reports whether a text holds what looks like a secret.
+// holdsSecret reports whether a text contains what looks like a secret.
 func holdsSecret(s string) bool { return secrets.MatchString(s) }
 
-// shown returns a value of the file as a message may show it: quoted, on one
-// line, without what looks like a secret, and not too long.
+// shown returns a value of the file as a message may show it: quoted, on one line,
+// without what looks like a secret, and shortened.
 func shown(value string) string {
-	// Clipped last, for half a secret would not be recognised.
+	// Clip last, since half a secret would not be recognized.
 	return strconv.Quote(clip(secrets.ReplaceAllString(value, "<secret>"), 60))
 }
 
-// clip cuts a text to at most so many characters.
+// clip shortens a text to a number of characters.
 func clip(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -115,12 +114,12 @@ func clip(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// suggest returns the known word that somebody most likely meant, or "". It
-// takes the nearest by letters to change, or one that begins alike.
+// suggest returns the known word that was probably meant, or "": the nearest by edit
+// distance, or one with the same prefix.
 func suggest(word string, known []string) string {
 	word = strings.ToLower(word)
 	if word == "" || len(word) > 64 {
-		return "" // nobody meant a word of ours, and comparing costs its length
+		return "" // not a misspelled key, and comparing takes time
 	}
 	best, least := "", max(len(word)/3, 1)+1
 	for _, k := range known {
@@ -139,8 +138,8 @@ func suggest(word string, known []string) string {
 	return ""
 }
 
-// distance is the number of bytes to insert, delete, replace or swap with
-// their neighbour to make b of a.
+// distance is the number of bytes to insert, delete, replace or swap with their
+// neighbor to turn a into b.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

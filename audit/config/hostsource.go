@@ -8,28 +8,27 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// HostSource is what the file says of one kind whose objects claim hosts. If
-// there is a ready-made source for the kind, it stands for what is left out.
+// HostSource is what the file sets for one kind whose objects claim hosts. What it
+// leaves out comes from the built-in source for the kind, if there is one.
 type HostSource struct {
 	Group    string         `yaml:"group"` // empty: the core group
 	Version  string         `yaml:"version"`
-	Resource string         `yaml:"resource"` // the plural, in lower case
-	Kind     string         `yaml:"kind"`     // as the objects spell it
+	Resource string         `yaml:"resource"` // the lower-case plural
+	Kind     string         `yaml:"kind"`     // as in its objects
 	Hosts    HostExpression `yaml:"hosts"`
-	// Wildcard says how many labels a wildcard of the kind covers; many by
-	// default.
+	// Wildcard is how many labels a wildcard covers; many by default.
 	Wildcard Wildcard `yaml:"wildcard"`
 	Enabled  *bool    `yaml:"enabled"`
 }
 
-// off reports whether the source is switched off.
+// off reports whether the source is disabled.
 func (h *HostSource) off() bool { return h.Enabled != nil && !*h.Enabled }
 
-// of returns the kind.
+// resourceKind returns the kind by group and resource.
 func (h *HostSource) resourceKind() snapshot.Kind { return snapshot.KindOf(h.Group, h.Resource) }
 
-// over returns a source with what the file says in place of what a ready-made one
-// does, which is the zero value where there is none.
+// override returns a built-in source, or the zero value if there is none, with the
+// settings of the file.
 func (h *HostSource) override(s hostsource.Source) hostsource.Source {
 	if s.Hosts.IsZero() {
 		s.Deep = true
@@ -50,8 +49,8 @@ func (h *HostSource) override(s hostsource.Source) hostsource.Source {
 	return s
 }
 
-// HostExpression is an expression in CEL that yields the hosts of an object. The
-// zero value is none.
+// HostExpression is a CEL expression that returns the hosts of an object. The zero
+// value is none.
 type HostExpression struct {
 	compiled hostsource.Expression
 }
@@ -60,23 +59,23 @@ type HostExpression struct {
 func (e *HostExpression) UnmarshalText(text []byte) error {
 	compiled, err := hostsource.Compile(string(text))
 	if err != nil {
-		// What is wrong with it may be that it is something else.
+		// The text may be a secret that was pasted into the wrong field.
 		return errors.New(secrets.ReplaceAllString(err.Error(), "<secret>"))
 	}
 	e.compiled = compiled
 	return nil
 }
 
-// String returns the expression as the file spells it.
+// String returns the expression as in the file.
 func (e HostExpression) String() string { return e.compiled.String() }
 
-// Equal reports whether two expressions are spelled alike.
+// Equal reports whether two expressions have the same text.
 func (e HostExpression) Equal(o HostExpression) bool { return e.compiled.Equal(o.compiled) }
 
-// Wildcard says how many labels of a host a wildcard covers.
+// Wildcard is how many labels of a host a wildcard covers.
 type Wildcard string
 
-// What a wildcard can cover.
+// The values of Wildcard.
 const (
 	OneLabel   Wildcard = "one"
 	ManyLabels Wildcard = "many" // one or more

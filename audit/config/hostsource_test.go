@@ -90,15 +90,15 @@ func TestHostSourceOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestHostSourceOverReadyMade(t *testing.T) {
+func TestHostSourceOverridesBuiltIn(t *testing.T) {
 	c, plain := hostSources(t), config.Default()
 	kind := snapshot.Kind("virtualservices.networking.istio.io")
 	got, ready := enabled(&c, kind), enabled(&plain, kind)
 	if got.Hosts.String() != "object.spec.hosts" || len(got.Fields) > 0 || got.BuiltIn {
-		t.Errorf("the expression was not put in the place of the ready-made one: %+v", got)
+		t.Errorf("the expression did not replace the built-in one: %+v", got)
 	}
 	if !slices.Equal(got.Versions, ready.Versions) || got.Object != ready.Object || got.Deep != ready.Deep {
-		t.Errorf("what the file leaves out is not as it was ready-made: %+v", got)
+		t.Errorf("what the file leaves out is not from the built-in source: %+v", got)
 	}
 	kind = "httpproxies.projectcontour.io"
 	got, ready = enabled(&c, kind), enabled(&plain, kind)
@@ -110,6 +110,6 @@ func TestHostSourceOverReadyMade(t *testing.T) {
 func TestDefaultHostSources(t *testing.T) {
 	c := config.Default()
 	if diff := cmp.Diff(hostsource.BuiltIn(), c.EnabledHostSources()); diff != "" {
-		t.Errorf("sources (-ready-made +enabled):\n%s", diff)
+		t.Errorf("sources (-built-in +enabled):\n%s", diff)
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Key is what people read of a key of the config.
+// Key describes a key of the config.
 type Key struct {
-	// Path is where it stands: behind [] in each item of a list, and with NAME in
-	// place of the name of a rule.
+	// Path is the path of the key, with [] for each item of a list and NAME for the
+	// name of a rule.
 	Path    string
-	Type    string // what its value is
-	Default string // as a file would spell it; empty where there is none
-	Doc     string // what it means, in a line
+	Type    string // of its value
+	Default string // as a file would spell it; empty if there is none
+	Doc     string // its meaning, in a line
 }
 
-// Keys returns every key that a config may have, in the order in which errors
-// name them. Sections are no keys of their own.
+// Keys returns every key of the config, in the order in which errors list them.
+// Sections are not keys.
 func Keys() []Key {
 	docs, defaults := keyDocs(), Default()
 	var keys []Key
@@ -36,7 +36,7 @@ func Keys() []Key {
 	return keys
 }
 
-// walk calls each for every value below a section that is no section itself, with
+// walk calls each for every value below a section that is not itself a section, with
 // its path.
 func walk(path string, section reflect.Value, each func(path string, value reflect.Value)) {
 	for i := range section.NumField() {
@@ -58,12 +58,12 @@ func walk(path string, section reflect.Value, each func(path string, value refle
 	}
 }
 
-// isSection reports whether the decoder takes a type for a mapping of known keys.
+// isSection reports whether the decoder reads a type as a mapping with known keys.
 func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// typeName says what a value of a type is, and nothing of a type that is new.
+// typeName names the type of a value, and returns "" for an unknown type.
 func typeName(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		return typeName(t.Elem())
@@ -92,14 +92,14 @@ func typeName(t reflect.Type) string {
 	}[t]
 }
 
-// defaultOf spells a value of the default config, empty where that leaves it out.
+// defaultOf returns a value of the default config as a file would spell it, or "".
 func defaultOf(value reflect.Value) string {
 	if value.IsZero() {
 		return ""
 	}
 	switch v := value.Interface().(type) {
 	case Duration:
-		return spelled(time.Duration(v))
+		return shortDuration(time.Duration(v))
 	case []string:
 		return "[" + strings.Join(v, ", ") + "]"
 	default:
@@ -107,8 +107,8 @@ func defaultOf(value reflect.Value) string {
 	}
 }
 
-// spelled writes a length of time without units that are zero: 24h, not 24h0m0s.
-func spelled(d time.Duration) string {
+// shortDuration formats a duration without units that are zero: 24h, not 24h0m0s.
+func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

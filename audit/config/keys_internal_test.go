@@ -11,7 +11,7 @@ func TestEveryDocIsOfAKeyThatIsThere(t *testing.T) {
 		key, ok := paths[path]
 		switch {
 		case !ok:
-			t.Errorf("keyDocs explains %s, which is no key", path)
+			t.Errorf("keyDocs explains %s, which is not a key", path)
 		case doc.otherwise != "" && key.Default != doc.otherwise:
 			t.Errorf("keyDocs has a default for %s beside that of Default, %s", path, key.Default)
 		}

@@ -23,13 +23,13 @@ func TestKeysAreExplained(t *testing.T) {
 	}
 }
 
-// The values of the default config are told as a file spells them: a file that
+// Default values are shown as a file spells them: a file that
 // holds them is the default config.
 func TestDefaultsOfKeysAreThoseOfAnEmptyFile(t *testing.T) {
-	var told []string
+	var notified []string
 	for _, key := range config.Keys() {
 		if key.Default != "" && !strings.Contains(key.Path, "[]") && !strings.Contains(key.Path, "NAME") && key.Path != "cluster" {
-			told = append(told, key.Path)
+			notified = append(notified, key.Path)
 			section, name, nested := strings.Cut(key.Path, ".")
 			text := key.Path + ": " + key.Default
 			if nested {
@@ -41,8 +41,8 @@ func TestDefaultsOfKeysAreThoseOfAnEmptyFile(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"owners.keys", "findings.keepResolved", "limits.newFindings", "slack.remindAfter"} {
-		if !slices.Contains(told, path) {
-			t.Errorf("the default of %s is not told", path)
+		if !slices.Contains(notified, path) {
+			t.Errorf("the default of %s is not shown", path)
 		}
 	}
 }

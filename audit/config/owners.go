@@ -11,15 +11,16 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Owners says who owns what.
+// Owners configures who owns what.
 type Owners struct {
-	// Keys are the keys under which an object names its owner, the most
-	// trusted first; of each the label counts before the annotation.
+	// Keys are the keys that name the owner of an object, in order of precedence;
+	// for each, the label comes before the annotation.
 	Keys []string `yaml:"keys"`
-	// SharedNamespaces are namespaces in which an object's own key wins over
-	// that of its Namespace.
+	// SharedNamespaces are namespaces in which the owner key of an object takes
+	// precedence over that of its Namespace.
 	SharedNamespaces []Glob `yaml:"sharedNamespaces"`
-	// Fallback is told of what has no owner. It need not be one of Teams.
+	// Fallback is notified of findings without an owner. It need not be one of
+	// Teams.
 	Fallback string `yaml:"fallback"`
 	Teams    []Team `yaml:"teams"` // in the order of the file
 }
@@ -27,38 +28,38 @@ type Owners struct {
 // Team is an entry of the registry of owners.
 type Team struct {
 	Name string `yaml:"name"`
-	// Namespaces and NamespaceSelector each claim Namespaces for the team. One
-	// of them is enough; a team with neither is only named by owner keys.
+	// Namespaces and NamespaceSelector each claim Namespaces for the team. One of
+	// them is enough; a team with neither is only named by owner keys.
 	Namespaces        []Glob    `yaml:"namespaces"`
 	NamespaceSelector Selector  `yaml:"namespaceSelector"`
 	Slack             TeamSlack `yaml:"slack"`
-	// QuietHours are when the team is sent nothing.
+	// QuietHours are when the team gets no messages.
 	QuietHours QuietHours `yaml:"quietHours"`
-	// ReportOnly tells the team nothing: its findings are stored and counted.
+	// ReportOnly stores and counts findings of the team, but does not notify it.
 	ReportOnly bool `yaml:"reportOnly"`
 }
 
-// TeamSlack says where in Slack a team is told. It comes from the config alone,
-// never from an object, so that nobody can make the tool call somebody else.
+// TeamSlack is where in Slack a team is notified. It comes only from the config,
+// never from an object, so that a tenant cannot make the tool mention others.
 type TeamSlack struct {
-	// Channel is written to with the bot token. WebhookFile is the path of a file
-	// that holds the URL of an incoming webhook, which needs no token and takes
-	// no threads. One of them is empty, and a team that has none both.
+	// Channel needs the bot token. WebhookFile is the path of a file with the URL of
+	// an incoming webhook, which needs no token and does not support threads. At
+	// most one of them is set.
 	Channel     Channel `yaml:"channel"`
 	WebhookFile string  `yaml:"webhookFile"`
-	Mention     Mention `yaml:"mention"` // empty: nobody is called
+	Mention     Mention `yaml:"mention"` // empty: no one is mentioned
 }
 
-// Told reports whether there is a place in Slack where the team can be told.
+// HasDestination reports whether the team can be notified in Slack.
 func (s TeamSlack) HasDestination() bool { return s.Channel != "" || s.WebhookFile != "" }
 
 // Selector selects Namespaces by labels, which tenants cannot set on their own
 // Namespace. The zero value selects none.
 type Selector struct {
-	MatchLabels map[string]string `yaml:"matchLabels"` // all of them must be there
+	MatchLabels map[string]string `yaml:"matchLabels"` // all of them must match
 }
 
-// Matches reports whether the labels of a Namespace meet the selector.
+// Matches reports whether the labels of a Namespace match the selector.
 func (s Selector) Matches(labels snapshot.Labels) bool {
 	for key, want := range s.MatchLabels {
 		if got, ok := labels.Get(key); !ok || got != want {
@@ -68,7 +69,7 @@ func (s Selector) Matches(labels snapshot.Labels) bool {
 	return len(s.MatchLabels) > 0
 }
 
-// String returns the labels as kubectl's -l takes them, sorted by key.
+// String returns the labels in the syntax of kubectl's -l, sorted by key.
 func (s Selector) String() string {
 	pairs := make([]string, 0, len(s.MatchLabels))
 	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
@@ -88,8 +89,8 @@ func (o *Owners) Team(name string) *Team {
 }
 
 // ForNamespace returns the first team in the order of the file that claims a
-// Namespace, and for people by what it does: `namespaces "shop-*"` or
-// `namespaceSelector tenant=shop`. It returns nil where no team does.
+// Namespace, and what claims it, for people: `namespaces "shop-*"` or
+// `namespaceSelector tenant=shop`. It returns nil if no team does.
 func (o *Owners) ForNamespace(name string, labels snapshot.Labels) (team *Team, by string) {
 	for i := range o.Teams {
 		team := &o.Teams[i]
@@ -103,33 +104,33 @@ func (o *Owners) ForNamespace(name string, labels snapshot.Labels) (team *Team, 
 	return nil, ""
 }
 
-// Shared reports whether the config lists a namespace as shared. A Namespace
-// can be shared by its label as well, which the config does not know.
-func (o *Owners) Shared(namespace string) bool { return matchAny(o.SharedNamespaces, namespace) }
+// Shared reports whether the config lists a namespace as shared. A label can also
+// make a Namespace shared, which the config does not know.
+func (o *Owners) Shared(namespace string) bool { return anyMatch(o.SharedNamespaces, namespace) }
 
-// QuietHours are a part of each day in which a team is sent nothing: what is due
-// waits until they are over. The zero value is none.
+// QuietHours are a part of each day in which a team gets no messages: pending
+// messages are sent when they end. The zero value is none.
 type QuietHours struct {
 	From TimeOfDay `yaml:"from"`
-	// To is the first minute at which it is over; on the next day where it is
-	// earlier than From.
+	// To is the first minute after the quiet hours, on the next day if it is earlier
+	// than From.
 	To       TimeOfDay `yaml:"to"`
 	TimeZone TimeZone  `yaml:"timeZone"`
 }
 
-// Quiet reports whether a moment lies in the quiet hours.
+// Quiet reports whether a time is in the quiet hours.
 func (q QuietHours) Quiet(now time.Time) bool { return !q.End(now).IsZero() }
 
-// End returns when the quiet hours that a moment lies in are over, and the zero
-// time outside of them.
+// End returns when the quiet hours that contain a time end, and the zero time if
+// none do.
 func (q QuietHours) End(now time.Time) time.Time {
 	if q.From == q.To {
 		return time.Time{}
 	}
 	zone := q.TimeZone.Location()
 	year, month, day := now.In(zone).Date()
-	// Moments are compared, not clocks: in the night in which clocks go back the
-	// same minute comes twice, and a team must not be woken between the two.
+	// Compare instants, not clocks: in the night in which clocks are set back, the
+	// same minute occurs twice, and a team must not be woken between the two.
 	for _, begun := range []int{day, day - 1} {
 		ends := begun
 		if q.To < q.From {
@@ -143,7 +144,7 @@ func (q QuietHours) End(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// TimeOfDay is a minute of a day, counted from midnight.
+// TimeOfDay is a time of day in minutes since midnight.
 type TimeOfDay int
 
 var looksLikeTime = regexp.MustCompile(`^[0-9]{2}:[0-9]{2}$`)
@@ -165,8 +166,8 @@ func (t *TimeOfDay) UnmarshalText(text []byte) error {
 // String returns what UnmarshalText reads.
 func (t TimeOfDay) String() string { return fmt.Sprintf("%02d:%02d", t/60, t%60) }
 
-// on returns the moment of that time on a day, which may be one before the first
-// or after the last of the month.
+// on returns the time on a day, which may be before the first or after the last of
+// the month.
 func (t TimeOfDay) on(year int, month time.Month, day int, zone *time.Location) time.Time {
 	return time.Date(year, month, day, int(t)/60, int(t)%60, 0, 0, zone)
 }
@@ -176,15 +177,15 @@ type TimeZone struct {
 	location *time.Location
 }
 
-// UnmarshalText reads the name of a zone. That of the machine is none, since the
-// same file would mean something else on another.
+// UnmarshalText reads the name of a zone. The local zone is rejected, since the same
+// file would mean something else on another machine.
 func (z *TimeZone) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
 		return fmt.Errorf("must not be empty: omit the key for UTC")
 	}
 	location, err := time.LoadLocation(s)
-	// The error of time quotes what it was given.
+	// The error of package time quotes its input.
 	if err != nil || s == "Local" {
 		return fmt.Errorf("%s is not a valid time zone: use a name such as Europe/Berlin, or UTC", shown(s))
 	}
@@ -192,7 +193,7 @@ func (z *TimeZone) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Location returns the zone as package time has it.
+// Location returns the zone as a time.Location.
 func (z TimeZone) Location() *time.Location {
 	if z.location == nil {
 		return time.UTC

@@ -33,7 +33,7 @@ func TestForNamespace(t *testing.T) {
 		team, by        string
 	}{
 		{"a pattern claims a name", "shop-eu", nil, "by-name", `namespaces "shop-*"`},
-		{"the first of two patterns is told", "shop", nil, "by-name", `namespaces "shop"`},
+		{"the first of two patterns is named", "shop", nil, "by-name", `namespaces "shop"`},
 		{"the first of two teams wins", "shop-eu", map[string]string{"tenant": "c"}, "by-name", `namespaces "shop-*"`},
 		{"a later team has what is left", "shoes", nil, "the-rest-of-shops", `namespaces "sh*"`},
 		{"all labels claim", "x", map[string]string{"tenant": "b", "stage": "prod", "more": "1"}, "by-label", "namespaceSelector stage=prod,tenant=b"},
@@ -41,7 +41,7 @@ func TestForNamespace(t *testing.T) {
 		{"another value claims nothing", "x", map[string]string{"tenant": "b", "stage": "test"}, "", ""},
 		{"either the name is enough", "either", nil, "by-either", `namespaces "either"`},
 		{"or the label", "x", map[string]string{"tenant": "c"}, "by-either", "namespaceSelector tenant=c"},
-		{"nobody claims the rest, also not a team without claims", "x", nil, "", ""},
+		{"no team claims the rest, not even one without claims", "x", nil, "", ""},
 	} {
 		team, by := owners.ForNamespace(c.namespace, snapshot.NewLabels(c.labels))
 		name := ""

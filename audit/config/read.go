@@ -9,14 +9,14 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// Read reads the config file at a path, for a set of rules. Its errors are
-// those of Parse, and those of the file itself.
+// Read reads the config file at a path, for a set of rules. It returns the errors of
+// Parse, and those of reading the file.
 func Read(path string, set []*rules.Rule) (Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("read config: %w", err)
 	}
-	defer f.Close() // nothing was written that could be lost
+	defer f.Close() // read only
 	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
 		return Config{}, fmt.Errorf("read config: %w", err)
@@ -24,13 +24,12 @@ func Read(path string, set []*rules.Rule) (Config, error) {
 	return Parse(data, path, set)
 }
 
-// Parse reads a config for a set of rules; name stands for the file in errors.
+// Parse reads a config for a set of rules; name is the name of the file in errors.
 // Empty data is the default config.
 //
-// The error joins every mistake of the file as an *Error, sorted by line: what
-// is wrong in form and what is wrong in meaning alike. Only a file that is not
-// YAML at all has no more than one. Whether exceptions have expired depends on
-// the clock: see Expired.
+// The error joins all mistakes in the file as *Error, sorted by line: invalid syntax
+// and invalid values alike. Only data that is not YAML has a single error. Whether
+// exceptions have expired depends on the clock: see Expired.
 func Parse(data []byte, name string, set []*rules.Rule) (Config, error) {
 	found := &problems{file: name}
 	d := newDecoder(found)

@@ -107,14 +107,14 @@ func TestRead(t *testing.T) {
 	}
 	_, err := config.Read(filepath.Join(dir, "absent.yaml"), ruleSet())
 	if !errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("an absent file is not told in one line that wraps its cause: %v", err)
+		t.Errorf("the error of a missing file is not one line that wraps its cause: %v", err)
 	}
 	if _, err := config.Read(dir, ruleSet()); err == nil {
 		t.Error("a folder was read as a config")
 	}
 }
 
-// ruleSet has a rule of every sort that the config tells apart.
+// ruleSet has a rule of each kind that the config distinguishes.
 func ruleSet() []*rules.Rule {
 	return []*rules.Rule{
 		{
@@ -359,15 +359,15 @@ func TestNotes(t *testing.T) {
 		want         []string
 	}{
 		{"nothing of an empty file", "", nil},
-		{"nothing of a fallback where nobody is told in Slack", "owners: {fallback: b}", nil},
+		{"nothing about a fallback if no one is notified in Slack", "owners: {fallback: b}", nil},
 		{"that a channel needs a token", "owners: {fallback: a, teams: [{name: a, slack: {channel: C0A}}]}", []string{noToken}},
 		{"that a Namespace's channel needs one too", "slack: {channelFrom: {namespaceAnnotation: a, allow: ['*']}}", []string{noFallback, noToken}},
 		{"not that an incoming webhook does", "owners: {fallback: a, teams: [{name: a, slack: {webhookFile: f}}]}", nil},
-		{"that nobody is the fallback", "owners: {teams: [{name: a, slack: {webhookFile: f}}]}", []string{noFallback}},
-		{"that the fallback is no team", "owners: {fallback: b, teams: [{name: a, slack: {webhookFile: f}}]}", []string{noPlace}},
+		{"that there is no fallback", "owners: {teams: [{name: a, slack: {webhookFile: f}}]}", []string{noFallback}},
+		{"that the fallback is not a team", "owners: {fallback: b, teams: [{name: a, slack: {webhookFile: f}}]}", []string{noPlace}},
 		{"that the fallback has no place", "owners: {fallback: b, teams: [{name: a, slack: {webhookFile: f}}, {name: b}]}", []string{noPlace}},
 		{
-			"nothing of it where everybody is told by the webhook",
+			"nothing about it if everyone is notified by the webhook",
 			"{owners: {fallback: b, teams: [{name: a, slack: {webhookFile: f}}]}, webhook: {url: 'http://a', secretFile: f}}", nil,
 		},
 		{

@@ -7,52 +7,53 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Rule is what the file says of one rule. What it does not say is nil or zero
-// and left to the defaults; see Settings.
+// Rule is what the file sets for one rule. What it does not set is nil or zero and
+// has its default; see Settings.
 type Rule struct {
 	Enabled  *bool    `yaml:"enabled"`
 	Severity Severity `yaml:"severity"`
-	// For holds a new violation back for a while: see Hold.
+	// For delays the opening of new findings: see Hold.
 	For Hold `yaml:"for"`
-	// Directions and ExemptNamespaces may stand only with a rule that takes
-	// them. A list in the file replaces the default and adds nothing to it.
+	// Directions and ExemptNamespaces are only allowed for rules that accept them. A
+	// list in the file replaces the default.
 	Directions       []Direction `yaml:"directions"`
 	ExemptNamespaces []Glob      `yaml:"exemptNamespaces"` // empty but not nil: none
-	// ReportOnly tells nobody: findings are stored and counted. It is how a new
-	// rule is rolled out.
+	// ReportOnly stores and counts findings, but notifies no one. It is meant for
+	// rolling out a rule.
 	ReportOnly bool `yaml:"reportOnly"`
 }
 
-// Settings are what a rule is run with: what the file says over the defaults.
+// Settings are the settings that a rule runs with: those of the file, and defaults
+// for the rest.
 type Settings struct {
 	Enabled  bool           // default true
 	Severity rules.Severity // default the rule's own
 	Hold     Hold           // default none: opened at once
-	// Directions are sorted, and empty for a rule that does not take them.
+	// Directions are sorted, and empty for a rule that does not accept them.
 	// Default: both.
 	Directions []snapshot.Direction
-	// ExemptNamespaces are empty for a rule that does not take them. Default:
-	// the namespaces of Kubernetes itself.
+	// ExemptNamespaces are empty for a rule that does not accept them. Default: the
+	// namespaces of Kubernetes itself.
 	ExemptNamespaces []Glob
-	ReportOnly       bool // nobody is told; default false
+	ReportOnly       bool // default false
 }
 
 // Exempt reports whether a namespace is exempt from the rule.
-func (s Settings) Exempt(namespace string) bool { return matchAny(s.ExemptNamespaces, namespace) }
+func (s Settings) Exempt(namespace string) bool { return anyMatch(s.ExemptNamespaces, namespace) }
 
-// Severity is a rules.Severity as the file spells it. Zero: not given.
+// Severity is a rules.Severity in the config. Zero: not set.
 type Severity rules.Severity
 
 // UnmarshalText reads low, medium or high.
 func (s *Severity) UnmarshalText(text []byte) error {
-	// The error of rules.Severity quotes what it was given, whatever it is.
+	// The error of rules.Severity quotes its input.
 	if (*rules.Severity)(s).UnmarshalText(text) != nil {
 		return fmt.Errorf("%s is not a valid severity: use low, medium or high", shown(string(text)))
 	}
 	return nil
 }
 
-// Direction is a snapshot.Direction as the file spells it.
+// Direction is a snapshot.Direction in the config.
 type Direction snapshot.Direction
 
 // UnmarshalText reads Ingress or Egress.
@@ -69,31 +70,30 @@ func (d *Direction) UnmarshalText(text []byte) error {
 // String returns what UnmarshalText reads.
 func (d Direction) String() string { return snapshot.Direction(d).String() }
 
-// Exception hides violations of one rule for a while.
+// Exception hides violations of one rule until it expires.
 type Exception struct {
 	Rule    string  `yaml:"rule"`
 	Subject Subject `yaml:"subject"`
 	Reason  string  `yaml:"reason"`
 	Expires Expiry  `yaml:"expires"`
-	// At is where the exception stands in the file.
+	// At is the position of the exception in the file.
 	At Position `yaml:"-"`
 }
 
-// Subject is a pattern for the subjects of violations. A field that is empty
-// says nothing.
+// Subject is a pattern for the subjects of violations. An empty field matches any
+// value.
 type Subject struct {
 	Kind string `yaml:"kind"`
-	// Namespace matches the namespace of the subject, which for a subject of
-	// kind Namespace is its name.
+	// Namespace matches the namespace of the subject, which is its name if its kind
+	// is Namespace.
 	Namespace Glob   `yaml:"namespace"`
 	Name      string `yaml:"name"`   // exact
 	Detail    string `yaml:"detail"` // exact
 }
 
-// Matches reports whether the exception is for a violation of the rule with
-// that subject: all fields that are given must match. It does not ask whether
-// the exception has expired. An exception whose subject is empty matches
-// nothing.
+// Matches reports whether the exception applies to a violation of the rule with that
+// subject: all fields that are set must match. It ignores the expiry. An exception
+// with an empty subject matches nothing.
 func (e *Exception) Matches(rule string, s rules.Subject) bool {
 	want := e.Subject
 	if e.Rule != rule || want == (Subject{}) {
@@ -114,7 +114,7 @@ type ExpiredError struct {
 	Exception *Exception
 }
 
-// Error returns one line that names file, line and path.
+// Error returns one line with file, line and path.
 func (e *ExpiredError) Error() string {
 	at := e.Exception.At
 	at.Path = join(at.Path, "expires")

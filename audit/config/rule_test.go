@@ -98,7 +98,7 @@ func TestExceptionMatches(t *testing.T) {
 		{"a glob that is another's is not for it", "r", config.Subject{Namespace: "lab-*"}, legacy, false},
 		{"a host is in no namespace", "r", config.Subject{Namespace: "legacy-*"}, host, false},
 		{"a name is exact", "r", config.Subject{Name: "legacy-1"}, legacy, true},
-		{"a name is no glob", "r", config.Subject{Name: "legacy-*"}, legacy, false},
+		{"a name is not a glob", "r", config.Subject{Name: "legacy-*"}, legacy, false},
 		{"a wildcard host is a name", "r", config.Subject{Name: "*.example.com"}, host, true},
 		{"it is not for the hosts under it", "r", config.Subject{Name: "*.example.com"}, rules.Subject{Kind: "Host", Name: "a.example.com"}, false},
 		{"the detail must match", "r", config.Subject{Namespace: "*", Detail: "Egress"}, legacy, true},

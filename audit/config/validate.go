@@ -9,20 +9,20 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// validator checks what a single value cannot tell about itself: what must be
-// there, what must not be there twice, and what must fit a rule.
+// validator checks what a single value cannot check itself: required keys,
+// duplicates, and what a rule accepts.
 type validator struct {
 	c   *Config
 	set []*rules.Rule
 	d   *decoder
 }
 
-// validate adds what is wrong in meaning to what the decoder found wrong in
-// form. It works on what could be decoded and is silent on the rest.
+// validate adds invalid values to the syntax errors that the decoder found. It
+// checks what could be decoded and skips the rest.
 func validate(c *Config, set []*rules.Rule, d *decoder) {
 	v := validator{c, set, d}
-	v.plain("", "cluster", c.Cluster)
-	// It is a part of a path at the Pushgateway, where these lead elsewhere.
+	v.printableName("", "cluster", c.Cluster)
+	// It is part of the path of a Pushgateway URL, where these have another meaning.
 	if c.Cluster == "." || c.Cluster == ".." {
 		v.add("", "cluster", "%s is not a valid cluster name", shown(c.Cluster))
 	}
@@ -37,9 +37,9 @@ func validate(c *Config, set []*rules.Rule, d *decoder) {
 	v.pushgateway()
 }
 
-// add records a mistake with a key of a section, in the line of the key or, if
-// it is not there, of the section. A key whose value was refused already is
-// not spoken of again.
+// add records a mistake in a key of a section, on the line of the key or, if it is
+// missing, of the section. Further mistakes in a value that was refused are not
+// reported.
 func (v *validator) add(section, key, format string, args ...any) {
 	path := join(section, key)
 	if v.d.broken[path] {
@@ -59,15 +59,15 @@ func (v *validator) addItem(path string, i int, format string, args ...any) {
 	}
 }
 
-// given reports whether a key stands in the file.
+// given reports whether a key is in the file.
 func (v *validator) given(section, key string) bool {
 	_, ok := v.d.at[join(section, key)]
 	return ok
 }
 
-// plain refuses a name that is shown or compared and would not come out of
-// that as it is written.
-func (v *validator) plain(section, key, name string) {
+// printableName refuses a name that would not look in output as it is written in the
+// file.
+func (v *validator) printableName(section, key, name string) {
 	switch {
 	case strings.TrimSpace(name) != name:
 		v.add(section, key, "%s begins or ends with a space", shown(name))
@@ -76,7 +76,7 @@ func (v *validator) plain(section, key, name string) {
 	}
 }
 
-// missing says that a key is not there, or is there without anything in it.
+// missing reports a required key that is missing or empty.
 func (v *validator) missing(section, key string, given bool, why string) {
 	word := "missing"
 	if given {
@@ -85,8 +85,8 @@ func (v *validator) missing(section, key string, given bool, why string) {
 	v.add(section, key, "%s: %s", word, why)
 }
 
-// file checks the path of a file that holds a secret, which people like to write
-// in place of the path. The word says what the secret is.
+// file checks the path of a file with a secret. A frequent mistake is to write the
+// secret itself instead of the path. secret names the kind of secret.
 func (v *validator) file(section, key, path, secret string) {
 	switch {
 	case v.given(section, key) && strings.TrimSpace(path) == "":
@@ -110,7 +110,7 @@ func (v *validator) owners() {
 			v.addItem("owners.keys", i, "%s is listed twice", shown(key))
 		}
 	}
-	v.plain("owners", "fallback", o.Fallback)
+	v.printableName("owners", "fallback", o.Fallback)
 	first := map[string]string{}
 	for i := range o.Teams {
 		path := index("owners.teams", i)
@@ -128,7 +128,7 @@ func (v *validator) owners() {
 }
 
 func (v *validator) team(path string, t *Team) {
-	v.plain(path, "name", t.Name)
+	v.printableName(path, "name", t.Name)
 	if t.Name == "" {
 		v.missing(path, "name", v.given(path, "name"), "a team needs a name")
 	}
@@ -149,8 +149,6 @@ func (v *validator) team(path string, t *Team) {
 	v.teamSlack(join(path, "slack"), &t.Slack)
 	v.quietHours(path, t.QuietHours)
 }
-
-// This file checks how owners are told.
 
 func (v *validator) slack() {
 	v.file("slack", "tokenFile", v.c.Slack.TokenFile, "token")
@@ -184,7 +182,7 @@ func (v *validator) teamSlack(path string, s *TeamSlack) {
 	}
 }
 
-// quietHours checks those of a team, which stands at a path.
+// quietHours checks the quiet hours of the team at a path.
 func (v *validator) quietHours(team string, q QuietHours) {
 	path := join(team, "quietHours")
 	if !v.given(team, "quietHours") || v.d.unsure[path] {
@@ -192,7 +190,7 @@ func (v *validator) quietHours(team string, q QuietHours) {
 	}
 	from, to := v.given(path, "from"), v.given(path, "to")
 	if !from && !to && !v.given(path, "timeZone") {
-		return // a section without anything in it is as good as none
+		return // an empty section is the same as a missing one
 	}
 	if !from {
 		v.missing(path, "from", false, "set the time at which the quiet hours begin, such as 22:00")
@@ -238,8 +236,8 @@ func (v *validator) pushgateway() {
 	case set && !v.given(section, "url"):
 		v.missing(section, "url", false, "nothing is pushed without it, and the other keys have no effect")
 	case p.URL != "" && v.c.Cluster == "":
-		// In a pod every cluster has the same address, and they would overwrite
-		// each other's metrics.
+		// In a pod the API server has the same address in every cluster, so clusters
+		// would overwrite each other's metrics.
 		v.missing("", "cluster", v.given("", "cluster"), "metrics are pushed under the cluster name")
 	}
 	v.basicAuth(section)
@@ -270,7 +268,7 @@ func (v *validator) basicAuth(section string) {
 		return
 	}
 	b := &v.c.Pushgateway.BasicAuth
-	v.plain(path, "username", b.Username)
+	v.printableName(path, "username", b.Username)
 	switch {
 	case b.Username == "":
 		v.missing(path, "username", v.given(path, "username"), "basic authentication needs a user name")

@@ -61,7 +61,7 @@ func (v *validator) unknownRule(name string) string {
 	return fmt.Sprintf("unknown rule%s (rules: %s)", hint, strings.Join(known, ", "))
 }
 
-// exception checks one exception, which stands at a path.
+// exception checks the exception at a path.
 func (v *validator) exception(path string, e *Exception) {
 	if v.d.broken[path] {
 		return
@@ -88,11 +88,11 @@ func (v *validator) exception(path string, e *Exception) {
 	}
 }
 
-// subject checks the subject of an exception, which stands at a path, against
-// what a rule has for subjects.
+// subject checks the subject of an exception, which is at a path, against the
+// subjects of a rule.
 func (v *validator) subject(path string, s Subject, r *rules.Rule) {
-	// Without text a field says nothing, so the exception would be for more
-	// than whoever wrote the field had in mind.
+	// An empty field matches anything, so the exception would apply to more than
+	// intended.
 	for key, value := range map[string]string{"kind": s.Kind, "name": s.Name, "detail": s.Detail} {
 		if v.given(path, key) && value == "" {
 			v.add(path, key, "must not be empty: omit the key instead")
@@ -108,7 +108,7 @@ func (v *validator) subject(path string, s Subject, r *rules.Rule) {
 	}
 }
 
-// namedSubject checks a subject that has a kind and a name and no more.
+// namedSubject checks a subject that has only a kind and a name.
 func (v *validator) namedSubject(path string, s Subject, r *rules.Rule) {
 	foreign := false
 	for _, key := range []string{"namespace", "detail"} {
@@ -172,7 +172,7 @@ func (v *validator) hostSources() {
 	}
 }
 
-// hostSource checks one source of hosts, which stands at a path.
+// hostSource checks the host source at a path.
 func (v *validator) hostSource(path string, h *HostSource, ready []hostsource.Source) {
 	v.hostKind(path, h)
 	known := slices.ContainsFunc(ready, func(s hostsource.Source) bool { return s.Kind == h.resourceKind() })
@@ -180,7 +180,7 @@ func (v *validator) hostSource(path string, h *HostSource, ready []hostsource.So
 		return
 	}
 	if h.off() && h.Version+h.Kind+h.Hosts.String() == "" {
-		v.add(path, "enabled", "has no effect: there is no built-in source for %s%s", shown(string(h.resourceKind())), nearest(h.resourceKind(), ready))
+		v.add(path, "enabled", "has no effect: there is no built-in source for %s%s", shown(string(h.resourceKind())), suggestSource(h.resourceKind(), ready))
 		return
 	}
 	for _, m := range []struct{ key, value, why string }{
@@ -194,7 +194,7 @@ func (v *validator) hostSource(path string, h *HostSource, ready []hostsource.So
 	}
 }
 
-// hostKind checks which kind a source is for.
+// hostKind checks the kind of a host source.
 func (v *validator) hostKind(path string, h *HostSource) {
 	switch {
 	case !v.given(path, "group"):
@@ -210,7 +210,7 @@ func (v *validator) hostKind(path string, h *HostSource) {
 	case h.resourceKind() == "secrets":
 		v.add(path, "resource", "secrets are never read")
 	default:
-		if r := v.reader(h.resourceKind()); r != nil && v.given(path, "group") {
+		if r := v.ruleThatReads(h.resourceKind()); r != nil && v.given(path, "group") {
 			v.add(path, "resource", "rule %s already reads %s", r.Name, h.resourceKind())
 		}
 	}
@@ -222,8 +222,8 @@ func (v *validator) hostKind(path string, h *HostSource) {
 	}
 }
 
-// reader returns a rule that reads a kind by itself, or nil.
-func (v *validator) reader(kind snapshot.Kind) *rules.Rule {
+// ruleThatReads returns a rule that reads a kind itself, or nil.
+func (v *validator) ruleThatReads(kind snapshot.Kind) *rules.Rule {
 	for _, r := range v.set {
 		if slices.Contains(r.Needs, kind) || slices.Contains(r.Uses, kind) {
 			return r
@@ -232,8 +232,8 @@ func (v *validator) reader(kind snapshot.Kind) *rules.Rule {
 	return nil
 }
 
-// nearest names the ready-made source that somebody most likely meant.
-func nearest(kind snapshot.Kind, ready []hostsource.Source) string {
+// suggestSource names the built-in source that was probably meant.
+func suggestSource(kind snapshot.Kind, ready []hostsource.Source) string {
 	known := make([]string, len(ready))
 	for i := range ready {
 		known[i] = string(ready[i].Kind)

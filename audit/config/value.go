@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Duration is a length of time above zero.
+// Duration is a duration greater than zero.
 type Duration time.Duration
 
 var (
@@ -39,10 +39,10 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Expiry is the end of an exception. The zero value is none at all, and has
-// always passed.
+// Expiry is the expiry of an exception. The zero value is not set, and has always
+// passed.
 type Expiry struct {
-	// End is the first moment at which the exception is over. For a date it is
+	// End is the first moment at which the exception has expired. For a date it is
 	// midnight UTC after that day.
 	End  time.Time
 	date bool
@@ -69,10 +69,10 @@ func (e *Expiry) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Passed reports whether the expiry lies in the past, or is now.
+// Passed reports whether the expiry is in the past, or is now.
 func (e Expiry) Passed(now time.Time) bool { return !now.Before(e.End) }
 
-// String returns the expiry as the file spells it.
+// String returns the expiry as in the file.
 func (e Expiry) String() string {
 	if e.date {
 		return e.End.AddDate(0, 0, -1).Format(time.DateOnly)
@@ -83,14 +83,12 @@ func (e Expiry) String() string {
 // Equal reports whether two expiries are the same moment.
 func (e Expiry) Equal(o Expiry) bool { return e.End.Equal(o.End) }
 
-// Glob is a pattern for whole names of namespaces, as path.Match reads it: `*`
-// is any text, `?` one character, `[a-f]` one of a range, `[^a-f]` one outside
-// it, and a backslash takes the next character as it is. A name without any of
-// them matches itself only. `*` alone matches everything.
+// Glob is a pattern for whole names of namespaces, in the syntax of path.Match: `*`
+// matches any text, `?` one character, `[a-f]` one of a range, `[^a-f]` one outside
+// it, and a backslash escapes the next character. `*` alone matches everything.
 type Glob string
 
-// UnmarshalText refuses a pattern that is malformed or that the name of no
-// namespace can match.
+// UnmarshalText rejects a pattern that is malformed or that no namespace can match.
 func (g *Glob) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -99,8 +97,8 @@ func (g *Glob) UnmarshalText(text []byte) error {
 	if _, err := path.Match(s, ""); err != nil {
 		return fmt.Errorf("%s is not a valid glob: it has an unclosed or empty bracket, or a trailing backslash", shown(s))
 	}
-	// What stands in brackets may be a negation, so only patterns without them
-	// are looked at letter by letter.
+	// Brackets may contain a negation, so only patterns without them are checked
+	// character by character.
 	if !strings.ContainsAny(s, `[\`) {
 		for _, r := range s {
 			if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-*?", r) {
@@ -117,7 +115,7 @@ func (g *Glob) UnmarshalText(text []byte) error {
 // matches nothing.
 func (g Glob) Match(name string) bool {
 	if g == "*" {
-		return true // path.Match stops at a slash
+		return true // path.Match does not match a slash
 	}
 	ok, err := path.Match(string(g), name)
 	return ok && err == nil
@@ -133,21 +131,21 @@ func firstMatch(globs []Glob, name string) (Glob, bool) {
 	return "", false
 }
 
-func matchAny(globs []Glob, name string) bool {
+func anyMatch(globs []Glob, name string) bool {
 	_, ok := firstMatch(globs, name)
 	return ok
 }
 
-// URL is the base URL of a server that is spoken to without credentials in it.
+// URL is the base URL of a server, without credentials in it.
 type URL string
 
-// UnmarshalText reads an http or https URL with a host. None of its errors
-// shows the URL, for what is wrong with it may be a password.
+// UnmarshalText reads an http or https URL with a host. None of its errors contains
+// the URL, because the invalid part may be a password.
 func (u *URL) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return errors.New("must not be empty: omit the key instead")
 	}
-	// The error of url.Parse quotes what it was given.
+	// The error of url.Parse quotes its input.
 	parsed, err := url.Parse(string(text))
 	switch {
 	case err != nil:
@@ -173,8 +171,8 @@ func (u *URL) UnmarshalText(text []byte) error {
 // Hold is how long a new violation is pending before it is opened. The zero
 // value opens it at once.
 type Hold struct {
-	// Sweeps must see it one after the other; For must pass since the first
-	// one. One of the two is zero.
+	// Sweeps is how many sweeps in a row must find it; For is how long it must have
+	// existed. At most one of them is set.
 	Sweeps int
 	For    time.Duration
 }
@@ -197,7 +195,7 @@ func (h *Hold) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Count is a whole number above zero.
+// Count is a positive integer.
 type Count int
 
 // UnmarshalText reads decimal digits.

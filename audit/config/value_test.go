@@ -42,7 +42,7 @@ func TestGlobMatch(t *testing.T) {
 	}
 }
 
-// What a value refuses stands in testdata/bad, with the error it gives.
+// Values that are refused are in testdata/bad, with their errors.
 func TestValuesTaken(t *testing.T) {
 	for _, c := range []struct {
 		into encoding.TextUnmarshaler

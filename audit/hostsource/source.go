@@ -1,52 +1,133 @@
-// Package hostsource reads the hosts that objects claim by expressions in CEL:
-// for kinds that nothing else here knows, each cluster its own, and so by the
-// config. ReadyMade has the kinds that need no config.
+// Package hostsource reads the hosts that objects claim, by CEL expressions: for
+// kinds that differ from cluster to cluster and are therefore configured. BuiltIn
+// has the kinds that need no configuration.
 //
-// A Source says of one kind how that is done. It knows nothing of API servers
-// and manifests, and nothing of owners: what it yields becomes a fact in package
-// ingest, and rules judge that.
+// A Source describes one kind. It knows nothing about API servers, manifests and
+// owners: package ingest turns what it returns into facts, and rules evaluate those.
 package hostsource
 
 import (
 	"context"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Source is a kind whose objects claim hosts, and how to read them.
+// Source is a kind whose objects claim hosts, and how to read the hosts.
 type Source struct {
 	Kind snapshot.Kind
-	// Object is the kind as its objects spell it, such as "VirtualService".
+	// Object is the kind as in its objects, such as "VirtualService".
 	Object string
-	// Versions are those that the expression is for, the most preferred first.
-	// A cluster serves the same objects in each of them, so one is read.
+	// Versions are the API versions that the expression supports, in order of
+	// preference. A cluster serves the same objects in each of them, so only one is
+	// read.
 	Versions []string
 	Hosts    Expression
-	// Deep is true where a wildcard covers any number of labels and not just
-	// one.
+	// Deep is true if a wildcard covers any number of labels, not just one.
 	Deep bool
-	// ReadyMade is true of a source that nobody asked for: that a cluster does
-	// not serve the kind is not worth a word then.
+	// BuiltIn is true of a source that is not configured: if a cluster does not
+	// serve its kind, that is not reported.
 	BuiltIn bool
-	// Fields are the fields that say what an object claims, such as
-	// "spec.hosts", so that its history tells since when at the latest.
-	// "metadata.name" never changes. Where none is named it may be any.
+	// Fields are the fields that decide what an object claims, such as "spec.hosts",
+	// so that managed fields show since when at the latest. "metadata.name" never
+	// changes. If there are none, it may be any field.
 	Fields []string
 }
 
-// Claims are what an object claims.
+// Claims are the hosts that an object claims.
 type Claims struct {
 	Hosts []snapshot.HostPattern // sorted, each once, none empty
-	// Odd are the first few things in place of a host that are none, sorted.
+	// Invalid are the first few values that are not hosts, sorted.
 	Invalid []string
 }
 
-// Read returns what an object claims, given as JSON is decoded. It fails where
-// the expression does, and with the cause of the context where that ended.
+// Read returns what an object, decoded from JSON, claims. It fails if the expression
+// does, and with the cause of the context if that has ended.
 func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error) {
 	values, err := s.Hosts.Eval(ctx, object)
 	if err != nil {
 		return Claims{}, err
 	}
 	return s.claims(values), nil
+}
+
+// claims separates hosts from other values. It copies them, because a part of a long
+// text would keep all of it in memory.
+func (s *Source) claims(values []string) Claims {
+	var c Claims
+	for _, value := range values {
+		value = strings.TrimSpace(value)
+		switch {
+		case value == "":
+		case isHost(value):
+			c.Hosts = append(c.Hosts, s.pattern(strings.Clone(value)))
+		default:
+			c.Invalid = append(c.Invalid, printable(value))
+		}
+	}
+	slices.SortFunc(c.Hosts, comparePatterns)
+	c.Hosts = slices.Compact(c.Hosts)
+	slices.Sort(c.Invalid)
+	c.Invalid = slices.Compact(c.Invalid)
+	c.Invalid = c.Invalid[:min(len(c.Invalid), maxInvalid)]
+	return c
+}
+
+// maxInvalid is how many invalid values are kept.
+const maxInvalid = 3
+
+// printable returns a value so that people can see what it is.
+func printable(value string) string {
+	if strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		value = strconv.Quote(value)
+	}
+	return clean(value)
+}
+
+// pattern returns the pattern of a host. Traefik writes a wildcard that covers any
+// number of labels with two asterisks.
+func (s *Source) pattern(host string) snapshot.HostPattern {
+	if rest, ok := strings.CutPrefix(host, "**."); ok {
+		return snapshot.HostPattern{Host: "*." + rest, Deep: true}
+	}
+	return snapshot.HostPattern{Host: host, Deep: s.Deep && strings.HasPrefix(host, "*.")}
+}
+
+func comparePatterns(a, b snapshot.HostPattern) int {
+	if c := strings.Compare(a.Host, b.Host); c != 0 || a.Deep == b.Deep {
+		return c
+	}
+	if b.Deep {
+		return -1
+	}
+	return 1
+}
+
+// longestHost is the maximum number of characters in a host.
+const longestHost = 253
+
+// isHost reports whether a text can be a host, with or without a wildcard: a name
+// made of labels, possibly not ASCII, or an address. Anything else, such as a port,
+// a path or a regular expression, cannot be compared with the hosts of other
+// objects.
+func isHost(text string) bool {
+	if utf8.RuneCountInString(text) > longestHost {
+		return false
+	}
+	for _, r := range text {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		case strings.ContainsRune("-_.*", r):
+		case r >= utf8.RuneSelf && unicode.IsGraphic(r) && !unicode.IsSpace(r):
+		default:
+			_, err := netip.ParseAddr(text)
+			return err == nil
+		}
+	}
+	return true
 }

@@ -16,7 +16,7 @@ const (
 	traefikOverload = "traefik_hosts_string"
 )
 
-// callTraefikHosts is traefikHosts for expressions.
+// callTraefikHosts makes traefikHosts callable from expressions.
 func callTraefikHosts(rule ref.Val) ref.Val {
 	text, ok := rule.(types.String)
 	if !ok {
@@ -25,17 +25,17 @@ func callTraefikHosts(rule ref.Val) ref.Val {
 	return types.NewStringList(types.DefaultTypeAdapter, traefikHosts(string(text)))
 }
 
-// longestRule is the number of bytes of a rule that is looked at.
+// longestRule is the maximum size of a rule in bytes.
 const longestRule = 64 << 10
 
-// traefikHosts returns the hosts that a rule of Traefik names: the arguments of
-// Host and HostSNI, which older rules may have several of, and of HostHeader, the
-// older name of Host. A host that the rule excludes by a "!" is none. Of
-// HostRegexp and HostSNIRegexp it returns the call itself, which is no host, and
-// so it does of a rule that Traefik could not read.
+// traefikHosts returns the hosts in a Traefik rule: the arguments of Host and
+// HostSNI, which older rules may have several of, and of HostHeader, the older name
+// of Host. Hosts negated with "!" are left out. For HostRegexp and HostSNIRegexp it
+// returns the call itself, which is not a valid host, and for a rule that Traefik
+// cannot parse, the rule.
 //
-// A rule is an expression of Go, and Traefik reads it by Go's own parser. So
-// blanks, comments, and the two ways to quote a string are as they are there.
+// A rule is a Go expression, which Traefik parses with Go's own parser. So blanks,
+// comments, and both kinds of string literals are as in Go.
 func traefikHosts(rule string) []string {
 	if strings.TrimSpace(rule) == "" {
 		return nil
@@ -43,38 +43,38 @@ func traefikHosts(rule string) []string {
 	if len(rule) > longestRule {
 		return []string{"a rule of " + strconv.Itoa(len(rule)>>10) + " KiB"}
 	}
-	w := ruleWalk{text: rule}
+	w := hostCollector{text: rule}
 	expr, err := parser.ParseExpr(rule)
-	if err != nil || !w.walk(expr, false) {
+	if err != nil || !w.collect(expr, false) {
 		return []string{"rule " + strconv.Quote(rule)}
 	}
 	return w.found
 }
 
-// ruleWalk collects what a rule names.
-type ruleWalk struct {
+// hostCollector collects the hosts in a rule.
+type hostCollector struct {
 	text  string
 	found []string
 }
 
-// walk looks at a part of a rule; not is true where it is negated. It reports
-// whether the part is one that rules are made of.
-func (w *ruleWalk) walk(e ast.Expr, not bool) bool {
+// collect visits a part of a rule; not is true if it is negated. It reports whether
+// the part is valid in a rule.
+func (w *hostCollector) collect(e ast.Expr, not bool) bool {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
-		return w.walk(e.X, not)
+		return w.collect(e.X, not)
 	case *ast.UnaryExpr:
-		return e.Op == token.NOT && w.walk(e.X, !not)
+		return e.Op == token.NOT && w.collect(e.X, !not)
 	case *ast.BinaryExpr:
-		return (e.Op == token.LAND || e.Op == token.LOR) && w.walk(e.X, not) && w.walk(e.Y, not)
+		return (e.Op == token.LAND || e.Op == token.LOR) && w.collect(e.X, not) && w.collect(e.Y, not)
 	case *ast.CallExpr:
 		return w.matcher(e, not)
 	}
 	return false
 }
 
-// matcher looks at one call. Traefik takes the name in several spellings.
-func (w *ruleWalk) matcher(call *ast.CallExpr, not bool) bool {
+// matcher visits a call. Traefik ignores the case of its name.
+func (w *hostCollector) matcher(call *ast.CallExpr, not bool) bool {
 	name, ok := call.Fun.(*ast.Ident)
 	if !ok {
 		return false
@@ -86,7 +86,7 @@ func (w *ruleWalk) matcher(call *ast.CallExpr, not bool) bool {
 			return false
 		}
 		if literal.Kind != token.STRING {
-			continue // of a matcher that is not about hosts
+			continue // an argument of a matcher without hosts
 		}
 		value, err := strconv.Unquote(literal.Value)
 		if err != nil {

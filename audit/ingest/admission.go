@@ -9,49 +9,49 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Webhooks returns a fact for each webhook of a configuration, told apart by
-// Part. Selectors that the API would refuse select everything: the gate is then
-// taken for one that looks.
+// Webhooks returns a fact for each webhook of a configuration; Part tells them apart.
+// Selectors that the API would reject select everything: the webhook is then assumed to
+// see the object.
 func (in *Ingester) Webhooks(o *admissionv1.ValidatingWebhookConfiguration) []snapshot.AdmissionControl {
 	var out []snapshot.AdmissionControl
 	for i := range o.Webhooks {
 		w := &o.Webhooks[i]
-		g := snapshot.AdmissionControl{
+		c := snapshot.AdmissionControl{
 			Meta:    in.meta(admissionv1.GroupName, "ValidatingWebhookConfiguration", &o.ObjectMeta),
 			Webhook: w.Name,
-			// What is left out is Fail and ten seconds by the API.
+			// The API defaults to Fail and ten seconds.
 			FailsOpen:   w.FailurePolicy != nil && *w.FailurePolicy == admissionv1.Ignore,
 			Timeout:     10 * time.Second,
 			Conditional: len(w.MatchConditions) > 0 || !selectsAll(w.ObjectSelector),
 		}
-		g.Part = i
+		c.Part = i
 		if w.TimeoutSeconds != nil {
-			g.Timeout = time.Duration(*w.TimeoutSeconds) * time.Second
+			c.Timeout = time.Duration(*w.TimeoutSeconds) * time.Second
 		}
-		g.Namespaces, _ = in.selector(w.NamespaceSelector)
+		c.Namespaces, _ = in.selector(w.NamespaceSelector)
 		for _, r := range w.Rules {
-			g.Covers = append(g.Covers, gateRule(r))
+			c.Covers = append(c.Covers, admissionRule(r))
 		}
-		out = append(out, g)
+		out = append(out, c)
 	}
 	return out
 }
 
 // AdmissionPolicy returns the fact of a ValidatingAdmissionPolicy.
 func (in *Ingester) AdmissionPolicy(o *admissionv1.ValidatingAdmissionPolicy) snapshot.AdmissionControl {
-	g := snapshot.AdmissionControl{
+	c := snapshot.AdmissionControl{
 		Meta:        in.meta(admissionv1.GroupName, "ValidatingAdmissionPolicy", &o.ObjectMeta),
 		FailsOpen:   o.Spec.FailurePolicy != nil && *o.Spec.FailurePolicy == admissionv1.Ignore,
 		Conditional: len(o.Spec.MatchConditions) > 0,
 	}
 	if m := o.Spec.MatchConstraints; m != nil {
-		g.Namespaces, _ = in.selector(m.NamespaceSelector)
-		g.Conditional = g.Conditional || !selectsAll(m.ObjectSelector) || len(m.ExcludeResourceRules) > 0
+		c.Namespaces, _ = in.selector(m.NamespaceSelector)
+		c.Conditional = c.Conditional || !selectsAll(m.ObjectSelector) || len(m.ExcludeResourceRules) > 0
 		for _, r := range m.ResourceRules {
-			g.Covers = append(g.Covers, gateRule(r.RuleWithOperations))
+			c.Covers = append(c.Covers, admissionRule(r.RuleWithOperations))
 		}
 	}
-	return g
+	return c
 }
 
 // AdmissionBinding returns the fact of a ValidatingAdmissionPolicyBinding.
@@ -67,7 +67,7 @@ func (in *Ingester) AdmissionBinding(o *admissionv1.ValidatingAdmissionPolicyBin
 	return b
 }
 
-func gateRule(r admissionv1.RuleWithOperations) snapshot.AdmissionRule {
+func admissionRule(r admissionv1.RuleWithOperations) snapshot.AdmissionRule {
 	all := slices.Contains(r.Operations, admissionv1.OperationAll)
 	return snapshot.AdmissionRule{
 		Groups:    slices.Clone(r.APIGroups),

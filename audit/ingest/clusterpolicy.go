@@ -36,7 +36,7 @@ type clusterRule struct {
 	Ports     []clusterPort     `json:"ports"`
 }
 
-// placing says where the policies of a kind stand.
+// placing returns the tier and the priority of a policy of one kind.
 type placing func(meta *snapshot.Meta, s *clusterSpec) (tier float64, priority *int32, err error)
 
 func adminPlace(_ *snapshot.Meta, s *clusterSpec) (float64, *int32, error) {
@@ -47,7 +47,7 @@ func adminPlace(_ *snapshot.Meta, s *clusterSpec) (float64, *int32, error) {
 // one called default. It has no priority.
 func baselinePlace(meta *snapshot.Meta, _ *clusterSpec) (float64, *int32, error) {
 	if meta.Name != "default" {
-		return snapshot.TierBaseline, nil, errors.New("only the one called default is in force")
+		return snapshot.TierBaseline, nil, errors.New("only the policy named default is in force")
 	}
 	return snapshot.TierBaseline, new(int32), nil
 }
@@ -59,11 +59,11 @@ func clusterPlace(_ *snapshot.Meta, s *clusterSpec) (float64, *int32, error) {
 	case "Baseline":
 		return snapshot.TierBaseline, s.Priority, nil
 	}
-	return snapshot.TierDefault, nil, fmt.Errorf("there is no tier %q", s.Tier)
+	return snapshot.TierDefault, nil, fmt.Errorf("unknown tier %q", s.Tier)
 }
 
-// clusterPolicyFact returns the fact of an object. A policy that no API server would
-// have admitted says no more than what was meant by it.
+// clusterPolicyFact returns the fact of an object. Of a policy that an API server would
+// have rejected it keeps what was meant.
 func (in *Ingester) clusterPolicyFact(meta snapshot.Meta, place placing, o *clusterPolicy) snapshot.Policy {
 	p, err := in.clusterPolicy(meta, place, &o.Spec)
 	if err != nil {
@@ -72,13 +72,12 @@ func (in *Ingester) clusterPolicyFact(meta snapshot.Meta, place placing, o *clus
 	return p
 }
 
-// clusterPolicy returns the fact of a policy, or what is wrong with it. Such
-// policies isolate nobody: what none of their rules matches goes on to the next
-// tier, and is allowed behind the last.
+// clusterPolicy returns the fact of a policy, or an error if it is invalid. These policies
+// do not isolate: a connection that no rule matches goes on to the next tier, and is
+// allowed after the last.
 func (in *Ingester) clusterPolicy(meta snapshot.Meta, place placing, s *clusterSpec) (snapshot.Policy, error) {
 	p := snapshot.Policy{Meta: meta}
-	// The subject first: it says whom a policy was meant for that is wrong
-	// otherwise.
+	// The subject comes first: it is kept even if the rest is invalid.
 	subject, err := in.clusterSubject(&s.Subject)
 	if err != nil {
 		return p, fmt.Errorf("subject: %w", err)
@@ -110,7 +109,7 @@ func (in *Ingester) clusterPolicy(meta snapshot.Meta, place placing, s *clusterS
 	return p, nil
 }
 
-// meant says in which directions the policy denies anything.
+// meant returns the directions in which the policy denies anything.
 func (s *clusterSpec) meant() [2]bool {
 	denies := func(r clusterRule) bool { return r.Action == "Deny" }
 	return [2]bool{
@@ -128,14 +127,14 @@ func (in *Ingester) clusterRule(d snapshot.Direction, r *clusterRule) (snapshot.
 	case "Pass":
 		out.Action = snapshot.Pass
 	default:
-		return out, fmt.Errorf("there is no action %q", r.Action)
+		return out, fmt.Errorf("unknown action %q", r.Action)
 	}
 	peers := r.From
 	if d == snapshot.DirectionEgress {
 		peers = r.To
 	}
 	if len(peers) == 0 {
-		return out, errors.New("it names no peer")
+		return out, errors.New("it has no peers")
 	}
 	for i := range peers {
 		if err := in.clusterPeer(&out.Peers, &peers[i]); err != nil {
@@ -156,7 +155,7 @@ type clusterPeer struct {
 	} `json:"pods"`
 	Networks []string `json:"networks"`
 
-	fields int // set in the object, be they known or not
+	fields int // set in the object, known or not
 }
 
 // UnmarshalJSON also counts the fields.
@@ -173,11 +172,11 @@ func (p *clusterPeer) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// clusterSelector is a label selector. Early versions of the API had more than
-// labels in its place, such as namespaces that share a label with the subject.
+// clusterSelector is a label selector. Early versions of the API had other fields beside
+// the labels, such as namespaces that share a label with the subject.
 type clusterSelector struct {
 	labels  metav1.LabelSelector
-	unknown bool // it has fields that are not known here
+	unknown bool // it has unsupported fields
 }
 
 // UnmarshalJSON also looks for unknown fields.
@@ -187,12 +186,11 @@ func (s *clusterSelector) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// errOneField is what the API server says of a peer or a subject that is not
-// exactly one thing.
+// errOneField is the API server's error for a peer or a subject with more or fewer fields.
 var errOneField = errors.New("it must have exactly one field")
 
-// clusterSubject returns the pods that a policy is for. No pod in the host's
-// network is among them.
+// clusterSubject returns the pods that a policy applies to. Pods in the network of their
+// node are not among them.
 func (in *Ingester) clusterSubject(p *clusterPeer) (snapshot.Subject, error) {
 	if p.fields != 1 {
 		return nil, errOneField
@@ -200,15 +198,15 @@ func (in *Ingester) clusterSubject(p *clusterPeer) (snapshot.Subject, error) {
 	var peers snapshot.Peers
 	err := in.clusterPeer(&peers, p)
 	if err == nil && len(peers.Pods) == 0 {
-		err = errors.New("what it selects is not known here")
+		err = errors.New("it has no supported selector")
 	}
 	return peers.Pods, err
 }
 
-// clusterPeer adds a peer to others. Nodes and domain names are left out, since
-// they never make up all pods or the whole world, and so is what is not known
-// here. The API would have an implementation deny everything for a peer that it
-// does not know, but whether it does is not to be seen.
+// clusterPeer adds a peer to others. Nodes and domain names are left out, because they
+// never cover all pods or the internet, and so are unknown peers. By the API an
+// implementation should deny everything for a peer that it does not know, but it cannot
+// be seen whether it does.
 func (in *Ingester) clusterPeer(to *snapshot.Peers, p *clusterPeer) error {
 	if p.fields != 1 {
 		return errOneField
@@ -263,7 +261,7 @@ type clusterDestination struct {
 	} `json:"destinationPort"`
 }
 
-// clusterPort is a port as it was spelt before: one of its fields is set.
+// clusterPort is a port as it was spelled before: one of its fields is set.
 type clusterPort struct {
 	Number *struct {
 		Protocol snapshot.Protocol `json:"protocol"`
@@ -281,9 +279,9 @@ type clusterRange struct {
 	End      int32             `json:"end"`
 }
 
-var errNoPort = errors.New("a port is neither a number nor a range nor a name")
+var errNoPort = errors.New("a port must be a number, a range or a name")
 
-// ports returns the ports of a rule: all of them where it names none.
+// ports returns the ports of a rule, all of them if it names none.
 func (r *clusterRule) ports() (snapshot.Ports, error) {
 	var out snapshot.Ports
 	if r.Protocols != nil && len(r.Protocols) == 0 || r.Ports != nil && len(r.Ports) == 0 {
@@ -318,7 +316,7 @@ func (p *clusterProtocol) add(to *snapshot.Ports) error {
 	return errNoPort
 }
 
-// add adds the ports of one protocol: all of them where none is named.
+// add adds the ports of one protocol, all of them if none is named.
 func (d *clusterDestination) add(to *snapshot.Ports, protocol snapshot.Protocol) error {
 	switch {
 	case d.Port == nil:
@@ -342,17 +340,17 @@ func (p *clusterPort) add(to *snapshot.Ports) error {
 	return errNoPort
 }
 
-// addRange adds a range of ports; of TCP, where no protocol is given.
+// addRange adds a range of ports. The protocol defaults to TCP.
 func addRange(to *snapshot.Ports, protocol snapshot.Protocol, first, last int32) error {
 	switch protocol {
 	case "":
 		protocol = snapshot.TCP
 	case snapshot.TCP, snapshot.UDP, snapshot.SCTP:
 	default:
-		return fmt.Errorf("there is no protocol %q", protocol)
+		return fmt.Errorf("unknown protocol %q", protocol)
 	}
 	if first < 1 || last > snapshot.LastPort || last < first {
-		return fmt.Errorf("there are no ports %d to %d", first, last)
+		return fmt.Errorf("%d to %d is not a range of ports", first, last)
 	}
 	to.Ranges = append(to.Ranges, snapshot.PortRange{Protocol: protocol, First: first, Last: last})
 	return nil

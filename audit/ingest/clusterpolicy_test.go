@@ -108,22 +108,22 @@ func TestClusterPolicyRefuses(t *testing.T) {
 	}{
 		"no subject":               {place, "exactly one field", false},
 		"two subjects":             {place + "subject: {namespaces: {}, pods: {namespaceSelector: {}, podSelector: {}}}", "exactly one field", false},
-		"an unknown subject":       {place + "subject: {services: {}}", "not known", false},
-		"networks as a subject":    {place + "subject: {networks: [10.0.0.0/8]}", "not known", false},
+		"an unknown subject":       {place + "subject: {services: {}}", "no supported selector", false},
+		"networks as a subject":    {place + "subject: {networks: [10.0.0.0/8]}", "no supported selector", false},
 		"a selector that is none":  {place + "subject: {namespaces: {matchExpressions: [{key: a, operator: In}]}}", "no values", false},
-		"a tier that is none":      {subject + "priority: 1\ntier: Application", `no tier "Application"`, true},
+		"a tier that is none":      {subject + "priority: 1\ntier: Application", `unknown tier "Application"`, true},
 		"no priority":              {subject + "tier: Admin", "no priority", true},
 		"a priority out of bounds": {subject + "tier: Admin\npriority: 1001", "not between", true},
 		"no peers":                 {subject + place + "ingress: [{action: Deny}]", "no peer", true},
 		"peers of the other way":   {subject + place + "ingress: [{action: Deny, to: [{namespaces: {}}]}]", "no peer", true},
 		"an empty peer":            {subject + place + "ingress: [{action: Deny, from: [{}]}]", "exactly one field", true},
-		"an action that is none":   {subject + place + "ingress: [{action: Drop, from: [{namespaces: {}}]}]", `no action "Drop"`, true},
+		"an action that is none":   {subject + place + "ingress: [{action: Drop, from: [{namespaces: {}}]}]", `unknown action "Drop"`, true},
 		"a network that is none":   {subject + place + "egress: [{action: Deny, to: [{networks: [internet]}]}]", "networks", true},
 		"no ports in the list":     {subject + place + denyOut + "protocols: []}]", "ports is empty", true},
-		"a port that says nothing": {subject + place + denyOut + "protocols: [{}]}]", "neither", true},
-		"a port that is none":      {subject + place + denyOut + "protocols: [{tcp: {destinationPort: {}}}]}]", "no ports 0 to 0", true},
-		"a range that is none":     {subject + place + denyOut + "ports: [{portRange: {start: 9, end: 8}}]}]", "no ports 9 to 8", true},
-		"a protocol that is none":  {subject + place + denyOut + "ports: [{portNumber: {protocol: HTTP, port: 80}}]}]", `no protocol "HTTP"`, true},
+		"a port that says nothing": {subject + place + denyOut + "protocols: [{}]}]", "a number, a range or a name", true},
+		"a port that is none":      {subject + place + denyOut + "protocols: [{tcp: {destinationPort: {}}}]}]", "0 to 0 is not a range of ports", true},
+		"a range that is none":     {subject + place + denyOut + "ports: [{portRange: {start: 9, end: 8}}]}]", "9 to 8 is not a range of ports", true},
+		"a protocol that is none":  {subject + place + denyOut + "ports: [{portNumber: {protocol: HTTP, port: 80}}]}]", `unknown protocol "HTTP"`, true},
 	} {
 		t.Run(title, func(t *testing.T) {
 			p := clusterPolicy(t, snapshot.ClusterNetworkPolicies, "p", row.spec)
@@ -142,7 +142,7 @@ func TestClusterPolicyRefuses(t *testing.T) {
 
 func TestClusterPolicyBaselineIsCalledDefault(t *testing.T) {
 	p := clusterPolicy(t, snapshot.BaselineAdminNetworkPolicies, "extra", "subject: {namespaces: {}}")
-	if !strings.Contains(p.Invalid, "called default") {
+	if !strings.Contains(p.Invalid, "named default") {
 		t.Errorf("want it not to be in force, got %q", p.Invalid)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// annotationRequires is how a ConstraintTemplate declares what must be in
-// Gatekeeper's copy of the cluster.
+// annotationRequires is the annotation by which a ConstraintTemplate declares what must be
+// in Gatekeeper's copy of the cluster.
 const annotationRequires = "metadata.gatekeeper.sh/requires-sync-data"
 
-// gatekeeperConfigName is the one Config that Gatekeeper heeds.
+// gatekeeperConfigName is the name of the one Config that Gatekeeper uses.
 const gatekeeperConfigName = "config"
 
-// constraintTemplate is as much of a ConstraintTemplate as matters here.
+// constraintTemplate has the fields of a ConstraintTemplate that matter here.
 type constraintTemplate struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {
@@ -52,9 +52,9 @@ func (in *Ingester) constraintTemplate(o *constraintTemplate) snapshot.Constrain
 	return t
 }
 
-// requirements reads what a template declares: a list of requirements, each a
-// list of alternatives. Like Gatekeeper it takes the quotes and line ends off
-// that people put around the JSON, and refuses fields that it does not know.
+// requirements parses what a template declares: a list of requirements, each a list of
+// alternatives. Like Gatekeeper it strips quotes and line ends around the JSON, and
+// rejects unknown fields.
 func requirements(declared string) ([][]snapshot.VersionKind, error) {
 	var all [][]struct {
 		Groups   []string `json:"groups"`
@@ -85,7 +85,7 @@ func requirements(declared string) ([][]snapshot.VersionKind, error) {
 	return out, nil
 }
 
-// gatekeeperConfig is as much of a Config as matters here.
+// gatekeeperConfig has the fields of a Config that matter here.
 type gatekeeperConfig struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {
@@ -101,12 +101,12 @@ func (in *Ingester) gatekeeperConfig(o *gatekeeperConfig) snapshot.Replication {
 		Kinds: versionKinds(o.Spec.Sync.SyncOnly),
 	}
 	if o.Metadata.Name != gatekeeperConfigName {
-		r.Ignored = fmt.Sprintf("Gatekeeper heeds only the Config called %s", gatekeeperConfigName)
+		r.Ignored = fmt.Sprintf("Gatekeeper uses only the Config named %s", gatekeeperConfigName)
 	}
 	return r
 }
 
-// syncSet is as much of a SyncSet as matters here.
+// syncSet has the fields of a SyncSet that matter here.
 type syncSet struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {

@@ -18,9 +18,9 @@ func (in *Ingester) gateway(o *gatewayv1.Gateway) snapshot.Gateway {
 	for i := range o.Spec.Listeners {
 		f.Listeners = append(f.Listeners, in.listener((*gatewayv1.ListenerEntry)(&o.Spec.Listeners[i])))
 	}
-	// A Gateway admits no ListenerSets until it says so.
+	// By default a Gateway allows no ListenerSets.
 	if a := o.Spec.AllowedListeners; a != nil && a.Namespaces != nil {
-		f.AllowedListeners = in.admission(a.Namespaces.From, a.Namespaces.Selector, gatewayv1.NamespacesFromNone)
+		f.AllowedListeners = in.allowedNamespaces(a.Namespaces.From, a.Namespaces.Selector, gatewayv1.NamespacesFromNone)
 	}
 	return f
 }
@@ -42,8 +42,7 @@ func (in *Ingester) listeners(m snapshot.Meta, spec *gatewayv1.ListenerSetSpec) 
 	return f
 }
 
-// listener returns the fact of a listener, be it of a Gateway or of a
-// ListenerSet.
+// listener returns the fact of a listener of a Gateway or a ListenerSet.
 func (in *Ingester) listener(o *gatewayv1.ListenerEntry) snapshot.Listener {
 	f := snapshot.Listener{
 		Name:          in.intern(string(o.Name)),
@@ -58,7 +57,7 @@ func (in *Ingester) listener(o *gatewayv1.ListenerEntry) snapshot.Listener {
 		return f
 	}
 	if n := o.AllowedRoutes.Namespaces; n != nil {
-		f.AllowedRoutes = in.admission(n.From, n.Selector, gatewayv1.NamespacesFromSame)
+		f.AllowedRoutes = in.allowedNamespaces(n.From, n.Selector, gatewayv1.NamespacesFromSame)
 	}
 	for _, k := range o.AllowedRoutes.Kinds {
 		kind := snapshot.GroupKind{Group: gatewayv1.GroupName, Kind: in.intern(string(k.Kind))}
@@ -70,10 +69,10 @@ func (in *Ingester) listener(o *gatewayv1.ListenerEntry) snapshot.Listener {
 	return f
 }
 
-// admission returns who may attach, where unset is what counts if the object does
-// not say. A word that the API does not know admits
-// nobody, and neither does a selector that is left out or makes no sense.
-func (in *Ingester) admission(from *gatewayv1.FromNamespaces, s *metav1.LabelSelector, unset gatewayv1.FromNamespaces) snapshot.AllowedNamespaces {
+// allowedNamespaces returns the namespaces that may attach; unset applies where the object
+// does not say. An unknown word allows none, and so does a selector that is missing or
+// invalid.
+func (in *Ingester) allowedNamespaces(from *gatewayv1.FromNamespaces, s *metav1.LabelSelector, unset gatewayv1.FromNamespaces) snapshot.AllowedNamespaces {
 	word := unset
 	if from != nil && *from != "" {
 		word = *from
@@ -91,8 +90,8 @@ func (in *Ingester) admission(from *gatewayv1.FromNamespaces, s *metav1.LabelSel
 	return snapshot.AllowedNamespaces{From: snapshot.NamespacesNone}
 }
 
-// parent returns what an object refers to as its parent. A group that is left
-// out is that of the Gateway API; the core group is written as "".
+// parent returns the reference of an object to its parent. A missing group is that of the
+// Gateway API; the core group is written as "".
 func (in *Ingester) parent(own string, group *gatewayv1.Group, kind *gatewayv1.Kind, namespace *gatewayv1.Namespace,
 	name gatewayv1.ObjectName,
 ) snapshot.Ref {
@@ -124,7 +123,7 @@ func (in *Ingester) tlsRoute(o *gatewayv1.TLSRoute) snapshot.Route {
 }
 
 func (in *Ingester) route(kind string, o *metav1.ObjectMeta, spec *gatewayv1.CommonRouteSpec, hostnames []gatewayv1.Hostname) snapshot.Route {
-	// Without hostnames a route claims those of its parents by asking for them.
+	// Without hostnames a route claims those of its parents, by referring to them.
 	claims := "hostnames"
 	if len(hostnames) == 0 {
 		claims = "parentRefs"
@@ -152,9 +151,9 @@ func (in *Ingester) route(kind string, o *metav1.ObjectMeta, spec *gatewayv1.Com
 	return f
 }
 
-// onlyChallengeMatches reports whether an HTTPRoute routes nothing but the
-// answers to ACME challenges: each match is on exactly one token below the
-// well-known folder. No rule, no match and no path each stand for every path.
+// onlyChallengeMatches reports whether an HTTPRoute routes nothing but the answers to
+// ACME challenges: each match is for exactly one token below the well-known path. No
+// rule, no match and no path each mean every path.
 func onlyChallengeMatches(rules []gatewayv1.HTTPRouteRule) bool {
 	for i := range rules {
 		for _, m := range rules[i].Matches {

@@ -12,9 +12,9 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// HostKind returns the kind of a host source for one reading, which ends with
-// the context: then objects cannot be taken in any more. An object whose hosts
-// cannot be read is taken in all the same, and says so itself.
+// HostKind returns the kind of a host source for one reading: objects can be ingested
+// until the context ends. An object whose hosts cannot be read becomes a fact that
+// carries the error.
 func HostKind(ctx context.Context, s *hostsource.Source) Custom {
 	return Custom{
 		Kind: s.Kind, Object: s.Object, Versions: s.Versions, Namespaced: true,
@@ -29,8 +29,8 @@ func HostKind(ctx context.Context, s *hostsource.Source) Custom {
 	}
 }
 
-// ExpandHostSources puts the kinds of host sources in the place of the one kind
-// that stands for them, if that is among the kinds asked for.
+// ExpandHostSources replaces snapshot.HostSources, if it is among the kinds, by the kinds
+// of the host sources.
 func ExpandHostSources(kinds, sources []snapshot.Kind, b *snapshot.Builder) []snapshot.Kind {
 	i := slices.Index(kinds, snapshot.HostSources)
 	if i < 0 {
@@ -40,8 +40,8 @@ func ExpandHostSources(kinds, sources []snapshot.Kind, b *snapshot.Builder) []sn
 	return append(slices.Delete(slices.Clone(kinds), i, i+1), sources...)
 }
 
-// maxHostObject is the number of bytes of an object whose hosts are read. An API
-// server stores no larger one.
+// maxHostObject bounds the bytes of an object whose hosts are read. API servers do not
+// store larger objects.
 const maxHostObject = 3 << 20
 
 func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data []byte) (snapshot.HostObject, error) {
@@ -55,7 +55,7 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	f.HostsSet = hostsSet(&o.Metadata, s.Fields)
 	switch {
 	case f.Deleting:
-		return f, nil // it claims nothing any more
+		return f, nil // it no longer claims anything
 	case len(data) > maxHostObject:
 		f.Err = fmt.Sprintf("it is larger than %d MiB", maxHostObject>>20)
 		return f, nil
@@ -75,8 +75,8 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	return f, nil
 }
 
-// withoutNulls takes the fields that are null from an object, in place: to the
-// API server they are not there.
+// withoutNulls removes the fields that are null from an object, in place. The API server
+// treats them as absent.
 func withoutNulls(object map[string]any) map[string]any {
 	for key, value := range object {
 		switch v := value.(type) {
@@ -89,7 +89,7 @@ func withoutNulls(object map[string]any) map[string]any {
 	return object
 }
 
-// eachObject takes the null fields from the objects in a value.
+// eachObject removes the null fields from the objects in a value.
 func eachObject(value any) {
 	switch v := value.(type) {
 	case map[string]any:

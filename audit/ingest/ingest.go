@@ -1,7 +1,7 @@
-// Package ingest turns API objects into facts. Every source uses it, so that a
-// manifest and a live object are judged alike; there is a file per API group.
+// Package ingest turns API objects into facts. Every source uses it, so that manifests
+// and live objects are evaluated alike.
 //
-// A fact holds no pointer into the object it was made from: the page that the
+// A fact holds no pointer into the object that it was made from, so the page that the
 // object came in can be dropped.
 package ingest
 
@@ -14,8 +14,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Ingester makes facts. It is for one goroutine, since it remembers strings and
-// label sets that come again and again in order to keep them once.
+// Ingester makes facts. It is not safe for concurrent use: it remembers strings and label
+// sets that recur, in order to keep each of them once.
 type Ingester struct {
 	ownerKeys []string
 	channel   string
@@ -24,9 +24,8 @@ type Ingester struct {
 	key       []byte // of labels that are looked for
 }
 
-// New returns an Ingester. Of an object's labels and annotations the first one
-// whose key is among ownerKeys, in their order, a label before an annotation of
-// the same key, is taken for the owner that the object names.
+// New returns an Ingester. The owner that an object names is the value of the first of
+// ownerKeys that it has, as a label or else as an annotation.
 func New(ownerKeys []string) *Ingester {
 	return &Ingester{
 		ownerKeys: slices.Clone(ownerKeys),
@@ -35,14 +34,14 @@ func New(ownerKeys []string) *Ingester {
 	}
 }
 
-// KeepChannel lets the Ingester keep the annotation of Namespaces that has a key,
-// as their Channel, and returns it. An empty key keeps none.
+// KeepChannel makes the Ingester keep the annotation with this key as the Channel of a
+// Namespace, and returns the Ingester. With an empty key it keeps none.
 func (in *Ingester) KeepChannel(key string) *Ingester {
 	in.channel = key
 	return in
 }
 
-// meta returns what is known of every object. The kind is given, since the
+// meta returns the fact of an object's metadata. The kind is a parameter because the
 // objects of a typed list do not carry theirs.
 func (in *Ingester) meta(group, kind string, o *metav1.ObjectMeta) snapshot.Meta {
 	return snapshot.Meta{
@@ -80,8 +79,7 @@ func (in *Ingester) controller(o *metav1.ObjectMeta) snapshot.Controller {
 	return snapshot.Controller{}
 }
 
-// intern returns the string, kept once. Only strings that many objects share
-// are worth it.
+// intern returns the string, kept once. It pays for strings that many objects share.
 func (in *Ingester) intern(s string) string {
 	if s == "" {
 		return ""

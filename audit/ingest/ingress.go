@@ -12,8 +12,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// The annotations by which an Ingress claims hosts, names its class or joins a
-// load balancer, as the controllers that obey them spell them.
+// The annotations by which an Ingress claims hosts, names its class or joins a load
+// balancer, as the controllers spell them.
 const (
 	annotationClass           = "kubernetes.io/ingress.class"
 	annotationDefaultClass    = "ingressclass.kubernetes.io/is-default-class"
@@ -38,8 +38,7 @@ func (in *Ingester) Ingress(o *networkingv1.Ingress) snapshot.Ingress {
 		ChallengeOwner:    ownedByChallenge(o.OwnerReferences),
 		ChallengePaths:    onlyChallengePaths(&o.Spec),
 	}
-	// The API says of the annotation that it takes precedence where both are
-	// set.
+	// By the API's documentation the annotation takes precedence if both are set.
 	if class, ok := o.Annotations[annotationClass]; ok && class != "" {
 		f.Class = in.intern(class)
 	} else if o.Spec.IngressClassName != nil {
@@ -68,16 +67,16 @@ func (in *Ingester) IngressClass(o *networkingv1.IngressClass) snapshot.IngressC
 func annotatedHosts(f *snapshot.Ingress, o *metav1.ObjectMeta) {
 	annotations := o.Annotations
 	for _, host := range strings.FieldsFunc(annotations[annotationServerAlias], commaOrBlank) {
-		// A leading tilde makes nginx read a regular expression, which is no
-		// host pattern that could be compared.
+		// A leading tilde makes nginx read a regular expression, which cannot be
+		// compared with hosts.
 		if strings.HasPrefix(host, "~") {
 			f.Unreadable = append(f.Unreadable, regularExpression(annotationServerAlias, host))
 			continue
 		}
 		f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromServerAlias, Set: annotationSet(o, annotationServerAlias)})
 	}
-	// external-dns passes over its own annotation where it is told, in letters of
-	// either case, to publish the hosts of the rules only.
+	// With this value, in either case, external-dns ignores its own annotation and
+	// publishes the hosts of the rules only.
 	if !strings.EqualFold(annotations[annotationExternalDNSFrom], "defined-hosts-only") {
 		for _, host := range strings.FieldsFunc(annotations[annotationExternalDNS], commaOrBlank) {
 			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromExternalDNS, Set: annotationSet(o, annotationExternalDNS)})
@@ -97,7 +96,7 @@ func annotatedHosts(f *snapshot.Ingress, o *metav1.ObjectMeta) {
 	}
 }
 
-// keysBelow returns the keys with a prefix, sorted. Mostly there are none.
+// keysBelow returns the keys with a prefix, sorted.
 func keysBelow(annotations map[string]string, prefix string) []string {
 	var keys []string
 	for key := range annotations {
@@ -115,8 +114,8 @@ func regularExpression(annotation, pattern string) string {
 
 func commaOrBlank(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' || r == '\r' }
 
-// hostHeaders returns the hosts in the conditions that the AWS load balancer
-// controller reads from an annotation, and the regular expressions beside them.
+// hostHeaders returns the hosts and the regular expressions in the conditions that the AWS
+// load balancer controller reads from an annotation.
 func hostHeaders(conditions string) (hosts, patterns []string, err error) {
 	var list []struct {
 		Field            string `json:"field"`
@@ -144,10 +143,10 @@ func ownedByChallenge(refs []metav1.OwnerReference) bool {
 	})
 }
 
-// onlyChallengePaths reports whether an Ingress routes nothing but the answers
-// to ACME challenges: each path is one token below the well-known folder. The
-// folder itself would catch the challenges of everybody, and a token of other
-// letters could be a pattern that matches more.
+// onlyChallengePaths reports whether an Ingress routes nothing but the answers to ACME
+// challenges: each path is one token below the well-known path. The well-known path
+// itself would catch the challenges of other hosts' owners, and a token with other
+// characters could be a pattern that matches more.
 func onlyChallengePaths(spec *networkingv1.IngressSpec) bool {
 	if spec.DefaultBackend != nil || len(spec.Rules) == 0 {
 		return false

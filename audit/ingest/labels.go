@@ -10,8 +10,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// labelSet returns the labels of the map, kept once: the pods of a workload
-// share theirs. So do their keys and values, of which most workloads have some.
+// labelSet returns the labels of the map, kept once, because the pods of a workload share
+// theirs. Their keys and values are interned, because most workloads share some.
 func (in *Ingester) labelSet(m map[string]string) snapshot.Labels {
 	if len(m) == 0 {
 		return snapshot.Labels{}
@@ -26,8 +26,7 @@ func (in *Ingester) labelSet(m map[string]string) snapshot.Labels {
 	return l
 }
 
-// selector returns a label selector; none given and an empty one both match
-// everything.
+// selector returns a label selector. Both nil and an empty one match everything.
 func (in *Ingester) selector(s *metav1.LabelSelector) (snapshot.Selector, error) {
 	if s == nil {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// NetworkPolicy returns the fact of a NetworkPolicy. One that no API server
-// would have admitted is Invalid and says why.
+// NetworkPolicy returns the fact of a NetworkPolicy. One that an API server would have
+// rejected is Invalid, with the reason.
 func (in *Ingester) NetworkPolicy(o *networkingv1.NetworkPolicy) snapshot.Policy {
 	p := snapshot.Policy{
 		Meta: in.meta(networkingv1.GroupName, "NetworkPolicy", &o.ObjectMeta),
@@ -35,9 +35,8 @@ func (in *Ingester) NetworkPolicy(o *networkingv1.NetworkPolicy) snapshot.Policy
 	return p
 }
 
-// policyTypes returns the directions in which the policy isolates. Where the
-// field is left out that is ingress always and egress only if it has egress
-// rules.
+// policyTypes returns the directions in which the policy isolates. By default that is
+// ingress, and egress if it has egress rules.
 func policyTypes(spec *networkingv1.NetworkPolicySpec) [2]bool {
 	if len(spec.PolicyTypes) == 0 {
 		return [2]bool{snapshot.DirectionIngress: true, snapshot.DirectionEgress: len(spec.Egress) > 0}
@@ -48,8 +47,8 @@ func policyTypes(spec *networkingv1.NetworkPolicySpec) [2]bool {
 	}
 }
 
-// allow adds a rule. Rules of a direction that the policy does not isolate have
-// no effect by the API, so they are left out.
+// allow adds a rule. By the API, rules have no effect in a direction that the policy does
+// not isolate, so those are left out.
 func (in *Ingester) allow(p *snapshot.Policy, d snapshot.Direction, peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) {
 	if !p.Isolates[d] || p.Invalid != "" {
 		return
@@ -75,7 +74,7 @@ func (in *Ingester) peer(to *snapshot.Peers, from *networkingv1.NetworkPolicyPee
 		return nil
 	}
 	if from.PodSelector == nil && from.NamespaceSelector == nil {
-		return fmt.Errorf("a peer names nothing")
+		return fmt.Errorf("a peer has neither an ipBlock nor a selector")
 	}
 	peer := snapshot.PodPeer{OwnNamespace: from.NamespaceSelector == nil}
 	var err error
@@ -105,12 +104,12 @@ func ipBlock(b *networkingv1.IPBlock) (snapshot.CIDR, error) {
 	return block, nil
 }
 
-// parsePrefix reads a CIDR as API servers do. The older ones admitted leading
-// zeros, and IPv4 in the clothes of IPv6, and what they admitted stays in force.
+// parsePrefix parses a CIDR as API servers do. Older ones accepted leading zeros and
+// IPv4-mapped IPv6, and the policies that they accepted stay in force.
 func parsePrefix(cidr string) (netip.Prefix, error) {
 	_, block, err := netutils.ParseCIDRSloppy(cidr)
 	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("%q is no CIDR", cidr)
+		return netip.Prefix{}, fmt.Errorf("%q is not a CIDR", cidr)
 	}
 	addr, _ := netip.AddrFromSlice(block.IP)
 	bits, _ := block.Mask.Size()
@@ -120,8 +119,8 @@ func parsePrefix(cidr string) (netip.Prefix, error) {
 	return netip.PrefixFrom(addr, bits), nil
 }
 
-// portRanges returns the ports of a rule; a port without a protocol is TCP, one
-// without a number is every port of its protocol.
+// portRanges returns the ports of a rule. A port without a protocol is TCP; one without a
+// number is every port of its protocol.
 func portRanges(ports []networkingv1.NetworkPolicyPort) snapshot.Ports {
 	out := snapshot.Ports{All: len(ports) == 0}
 	for _, p := range ports {

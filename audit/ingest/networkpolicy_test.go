@@ -335,15 +335,15 @@ func TestNetworkPolicyThatCannotBeInForceSaysWhy(t *testing.T) {
 		{"no operator", spec{PodSelector: *expression("app", "")}, `podSelector: app has the unknown operator ""`},
 		{"a bad selector of pods in a peer", from(peer{PodSelector: expression("app", "In")}), "ingress rule: podSelector: app In has no values"},
 		{"a bad selector of Namespaces in a peer", to(peer{NamespaceSelector: expression("team", "In")}), "egress rule: namespaceSelector: team In has no values"},
-		{"a peer that names nothing", from(peer{}), "ingress rule: a peer names nothing"},
-		{"a bad peer behind a good one", from(block("10.0.0.0/8"), peer{}), "ingress rule: a peer names nothing"},
-		{"a block without length", from(block("10.0.0.1")), `ingress rule: ipBlock: "10.0.0.1" is no CIDR`},
-		{"an empty block", from(block("")), `ingress rule: ipBlock: "" is no CIDR`},
-		{"a block that is longer than an address", to(block("10.0.0.0/33")), `egress rule: ipBlock: "10.0.0.0/33" is no CIDR`},
-		{"an exception that is no block", to(block("0.0.0.0/0", "10.0.0.0/8", "world")), `egress rule: ipBlock.except: "world" is no CIDR`},
+		{"a peer that names nothing", from(peer{}), "ingress rule: a peer has neither an ipBlock nor a selector"},
+		{"a bad peer behind a good one", from(block("10.0.0.0/8"), peer{}), "ingress rule: a peer has neither an ipBlock nor a selector"},
+		{"a block without length", from(block("10.0.0.1")), `ingress rule: ipBlock: "10.0.0.1" is not a CIDR`},
+		{"an empty block", from(block("")), `ingress rule: ipBlock: "" is not a CIDR`},
+		{"a block that is longer than an address", to(block("10.0.0.0/33")), `egress rule: ipBlock: "10.0.0.0/33" is not a CIDR`},
+		{"an exception that is no block", to(block("0.0.0.0/0", "10.0.0.0/8", "world")), `egress rule: ipBlock.except: "world" is not a CIDR`},
 		{"of several mistakes the first is told", spec{
 			Ingress: []networkingv1.NetworkPolicyIngressRule{{From: []peer{{}}}, {From: []peer{block("x")}}},
-		}, "ingress rule: a peer names nothing"},
+		}, "ingress rule: a peer has neither an ipBlock nor a selector"},
 	} {
 		t.Run(c.name, func(t *testing.T) { same(t, c.want, policyOf(c.spec).Invalid) })
 	}

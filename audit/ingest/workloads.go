@@ -11,8 +11,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Namespace returns the fact of a Namespace. One that is being deleted is
-// terminating at once, whatever its phase says yet.
+// Namespace returns the fact of a Namespace. One that is being deleted counts as
+// terminating even before its phase says so.
 func (in *Ingester) Namespace(o *corev1.Namespace) snapshot.Namespace {
 	return snapshot.Namespace{
 		Meta:        in.meta("", "Namespace", &o.ObjectMeta),
@@ -22,12 +22,12 @@ func (in *Ingester) Namespace(o *corev1.Namespace) snapshot.Namespace {
 	}
 }
 
-// longestChannel is more than the name of a channel has bytes. An annotation can
-// be three thousand times as long.
+// longestChannel is more bytes than the name of a channel has. An annotation can be
+// hundreds of times as long.
 const longestChannel = 400
 
-// channelOf returns what a Namespace says of its owner's channel. What is too long
-// for a name is cut, and stays too long for one.
+// channelOf returns the channel that a Namespace names for its owner. A value that is too
+// long for a name is cut to a length that is still too long.
 func (in *Ingester) channelOf(o *corev1.Namespace) string {
 	if in.channel == "" {
 		return ""
@@ -40,8 +40,8 @@ func (in *Ingester) channelOf(o *corev1.Namespace) string {
 	return strings.Clone(channel)
 }
 
-// Pod returns the fact of a Pod. A pod that is only being deleted still has its
-// network; one that succeeded or failed has none.
+// Pod returns the fact of a Pod. A pod that is being deleted still has its network; one
+// that succeeded or failed does not.
 func (in *Ingester) Pod(o *corev1.Pod) snapshot.Pod {
 	return snapshot.Pod{
 		Meta:        in.meta("", "Pod", &o.ObjectMeta),
@@ -81,14 +81,12 @@ func (in *Ingester) DaemonSet(o *appsv1.DaemonSet) snapshot.Workload {
 	return in.workload(appsv1.GroupName, "DaemonSet", &o.ObjectMeta, &o.Spec.Template)
 }
 
-// CronJob returns the fact of a CronJob; its pod template is the one inside its
-// job template.
+// CronJob returns the fact of a CronJob, with the pod template inside its job template.
 func (in *Ingester) CronJob(o *batchv1.CronJob) snapshot.Workload {
 	return in.workload(batchv1.GroupName, "CronJob", &o.ObjectMeta, &o.Spec.JobTemplate.Spec.Template)
 }
 
-// Job returns the fact of a Job. A Job that completed or failed makes no more
-// pods.
+// Job returns the fact of a Job. A Job that completed or failed creates no more pods.
 func (in *Ingester) Job(o *batchv1.Job) snapshot.Workload {
 	w := in.workload(batchv1.GroupName, "Job", &o.ObjectMeta, &o.Spec.Template)
 	w.UID = string(o.UID)

@@ -80,7 +80,7 @@ func bomb(levels int) string {
 }
 
 func TestReadAliasesThatGrowWithoutBound(t *testing.T) {
-	const reason = "document 2: parse YAML: aliases make more than 64 MiB of it"
+	const reason = "document 2: parse YAML: aliases expand it to more than 64 MiB"
 	long := strings.Repeat("x", 1<<20)
 	// A value under this tag is decoded anew for each alias.
 	binary := "!!binary " + strings.Repeat("QUFB", 1<<18)
@@ -118,7 +118,7 @@ func TestReadDeepNesting(t *testing.T) {
 			"document 2: parse JSON: invalid character '[' exceeded max depth; what follows was not read",
 		}, {
 			"Lists", namespaceJSON("a") + nested(4000, namespaceJSON("b")),
-			"document 2" + strings.Repeat(" item 1", 8) + ": decode List: more than 8 lists in one another",
+			"document 2" + strings.Repeat(" item 1", 8) + ": decode List: lists are nested more than 8 deep",
 		},
 	} {
 		t.Run(c.name, streamCase{in: c.in, objects: []string{"Namespace a"}, problems: []string{c.problem}}.run)

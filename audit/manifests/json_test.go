@@ -26,7 +26,7 @@ func TestReadJSON(t *testing.T) {
 		{name: "a brace with a comment behind it is YAML", in: "{ # a\n  apiVersion: v1,\n  kind: Namespace,\n  metadata: {name: a},\n}\n---\n" + b, objects: both},
 		{
 			name: "an empty mapping is JSON", in: "{ }" + a, objects: []string{"Namespace a"},
-			problems: []string{"document 1: decode object: no apiVersion or no kind"},
+			problems: []string{"document 1: decode object: apiVersion or kind is missing"},
 		},
 		{
 			name: "a brace and nothing else is JSON that is cut off", in: " {\n",

@@ -33,15 +33,15 @@ func TestReadObjects(t *testing.T) {
 		}, {
 			name:     "an object without a kind is a problem",
 			in:       "apiVersion: v1\nmetadata: {name: a}\n",
-			problems: []string{"document 1: decode object: no apiVersion or no kind"},
+			problems: []string{"document 1: decode object: apiVersion or kind is missing"},
 		}, {
 			name:     "an object without an apiVersion is a problem",
 			in:       "kind: Namespace\nmetadata: {name: a}\n",
-			problems: []string{"document 1: decode object: no apiVersion or no kind"},
+			problems: []string{"document 1: decode object: apiVersion or kind is missing"},
 		}, {
 			name:     "an empty mapping is a problem",
 			in:       "{}\n",
-			problems: []string{"document 1: decode object: no apiVersion or no kind"},
+			problems: []string{"document 1: decode object: apiVersion or kind is missing"},
 		}, {
 			name:     "a text is a problem",
 			in:       "hello\n---\n- a\n- b\n---\n7\n",
@@ -49,7 +49,7 @@ func TestReadObjects(t *testing.T) {
 		}, {
 			name:     "an object without a name is a problem",
 			in:       "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: nightly-}\n",
-			problems: []string{"document 1: decode Job: no metadata.name"},
+			problems: []string{"document 1: decode Job: metadata.name is missing"},
 		}, {
 			name:     "a kind of a wrong type is a problem",
 			in:       "apiVersion: v1\nkind: 7\n",
@@ -86,7 +86,7 @@ func TestReadObjectTwiceKeepsTheLast(t *testing.T) {
 	got, snap := read(t, stdin(strings.NewReader(ingress("first")+ingress("last"))))
 	want := reading{
 		objects:  []string{"Ingress default/web"},
-		problems: []string{"standard input document 2: Ingress default/web is another one than in standard input document 1"},
+		problems: []string{"standard input document 2: Ingress default/web differs from the one in standard input document 1"},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(reading{})); diff != "" {
 		t.Fatalf("read (-want +got):\n%s", diff)
@@ -103,7 +103,7 @@ func TestReadObjectTwiceSeesTheNamespaceThatIsLeftOut(t *testing.T) {
 		"apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web, namespace: default}\nspec: {ingressClassName: a}\n"
 	streamCase{
 		in: in, objects: []string{"Ingress default/web"},
-		problems: []string{"document 2: Ingress default/web is another one than in standard input document 1"},
+		problems: []string{"document 2: Ingress default/web differs from the one in standard input document 1"},
 	}.run(t)
 }
 
@@ -175,16 +175,16 @@ metadata:
 		}, {
 			name:     "a List too deep in others is a problem",
 			in:       nested(9, namespaceJSON("a")),
-			problems: []string{"document 1" + strings.Repeat(" item 1", 8) + ": decode List: more than 8 lists in one another"},
+			problems: []string{"document 1" + strings.Repeat(" item 1", 8) + ": decode List: lists are nested more than 8 deep"},
 		}, {
 			name:     "an item of a List that tells no type is a problem, and the others are read",
 			in:       `{"apiVersion":"v1","kind":"List","items":[` + ingress("b") + `,` + namespaceJSON("a") + `]}`,
 			objects:  []string{"Namespace a"},
-			problems: []string{"document 1 item 1: decode object: no apiVersion or no kind"},
+			problems: []string{"document 1 item 1: decode object: apiVersion or kind is missing"},
 		}, {
 			name:     "an item of a List has not the version of the List",
 			in:       "apiVersion: v1\nkind: List\nitems: [{kind: Namespace, metadata: {name: a}}]\n",
-			problems: []string{"document 1 item 1: decode object: no apiVersion or no kind"},
+			problems: []string{"document 1 item 1: decode object: apiVersion or kind is missing"},
 		}, {
 			name:     "an item that is no mapping is a problem, and the others are read",
 			in:       "apiVersion: v1\nkind: NamespaceList\nitems: [null, 7, {metadata: {name: a}}]\n",
@@ -215,7 +215,7 @@ func TestReadListNamesTheItem(t *testing.T) {
 	}
 	items[11] = `{"apiVersion":"v1","kind":"Namespace"}`
 	got, _ := read(t, stdin(strings.NewReader(`{"apiVersion":"v1","kind":"List","items":[`+strings.Join(items, ",")+`]}`)))
-	if len(got.objects) != 29 || len(got.problems) != 1 || got.problems[0] != "standard input document 1 item 12: decode Namespace: no metadata.name" {
+	if len(got.objects) != 29 || len(got.problems) != 1 || got.problems[0] != "standard input document 1 item 12: decode Namespace: metadata.name is missing" {
 		t.Errorf("%d objects, problems %q", len(got.objects), got.problems)
 	}
 }

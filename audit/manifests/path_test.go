@@ -25,7 +25,7 @@ func TestReadFolder(t *testing.T) {
 		{
 			name:     "an empty folder is a problem, for it may be the wrong one",
 			files:    map[string]string{"README.md": a},
-			problems: []string{": it holds no object and no list"},
+			problems: []string{": it contains no object and no list"},
 		}, {
 			name: "folders below are read, and only what is called a manifest",
 			files: map[string]string{

@@ -21,7 +21,7 @@ func TestReadFolderDoesNotWaitForAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := read(t, &manifests.Source{Paths: []string{root}})
-	want := reading{objects: []string{"Namespace a"}, problems: []string{pipe + ": it is no regular file"}}
+	want := reading{objects: []string{"Namespace a"}, problems: []string{pipe + ": it is not a regular file"}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(reading{})); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}

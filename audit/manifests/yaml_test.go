@@ -9,7 +9,7 @@ func TestReadYAMLDocuments(t *testing.T) {
 	a, b := namespace("a"), namespace("b")
 	both := []string{"Namespace a", "Namespace b"}
 	crlf := strings.NewReplacer("\n", "\r\n")
-	nothing := []string{"standard input: it holds no object and no list"}
+	nothing := []string{"standard input: it contains no object and no list"}
 	for _, c := range []streamCase{
 		{name: "an empty stream is a problem, for its writer may have died", in: "", problems: nothing},
 		{name: "blanks and comments alone are a problem", in: "\n \n# nothing here\n\t\n", problems: nothing},
@@ -79,7 +79,7 @@ func TestReadYAMLThatDoesNotParse(t *testing.T) {
 			objects: both, problems: []string{"document 2: " + more},
 		}, {
 			name: "content behind the dots that end it", in: a + "---\n" + namespace("b") + "... kind: Secret\n---\n" + c,
-			objects: both, problems: []string{"document 2: parse YAML: something stands behind the dots that end it"},
+			objects: both, problems: []string{"document 2: parse YAML: content follows the dots that end it"},
 		}, {
 			name: "a line of dashes that is no marker", in: a + "---\n" + namespace("b") + "---b\n---\n" + c,
 			objects: both, problems: []string{"document 2: parse YAML: yaml: line 7: could not find expected ':'"},

@@ -32,12 +32,12 @@ func TestCases(t *testing.T) {
 	}
 	for name := range disputed {
 		if !slices.ContainsFunc(cases, func(c testCase) bool { return c.name == name }) {
-			t.Errorf("there is no case %s to dispute", name)
+			t.Errorf("disputed case %s does not exist", name)
 		}
 	}
 }
 
-// judgeCase sweeps the manifests of a case and returns the differences from what is expected.
+// evaluateCase sweeps the manifests of a case and returns the differences from what is expected.
 func evaluateCase(t *testing.T, c testCase) []string {
 	t.Helper()
 	return mistakes(t, c, sweep(t, 0, "--from", c.path, "--fail-on", "none"))

@@ -77,17 +77,17 @@ func (o *findingsOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := store.New(cfg, o.namespace, store.Options{UserAgent: userAgent()})
+	opened, err := store.New(cfg, o.namespace, store.Options{UserAgent: userAgent()})
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	stored, newer, err := store.Load(ctx)
+	stored, newer, err := opened.Load(ctx)
 	if err != nil {
 		return &exitError{exitIncomplete, err}
 	}
 	all := len(stored)
 	stored = slices.DeleteFunc(stored, func(s audit.Stored) bool { return s.Incomplete })
-	bare := all - len(stored)
+	incomplete := all - len(stored)
 	// An API server lists nothing in a namespace that does not exist either: the name
 	// in the message shows a typo.
 	none := "No findings in namespace " + o.namespace
@@ -98,17 +98,17 @@ func (o *findingsOptions) run(ctx context.Context) error {
 	if err := printFindings(o.out, format, stored, none, o.now()); err != nil {
 		return &exitError{exitIncomplete, fmt.Errorf("print findings: %w", err)}
 	}
-	return unshown(newer, bare)
+	return unshown(newer, incomplete)
 }
 
 // unshown returns an error that lists the findings that exist but are not shown.
-func unshown(newer []string, bare int) error {
+func unshown(newer []string, incomplete int) error {
 	var errs []error
 	if len(newer) > 0 {
 		errs = append(errs, errors.New("a newer version of audit wrote these findings, which are not shown: "+strings.Join(newer, ", ")))
 	}
-	if bare > 0 {
-		errs = append(errs, fmt.Errorf("findings without a status, which are not shown: %d; their publisher was interrupted, or has no right to update findings/status", bare))
+	if incomplete > 0 {
+		errs = append(errs, fmt.Errorf("findings without a status, which are not shown: %d; their publisher was interrupted, or has no right to update findings/status", incomplete))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return &exitError{exitIncomplete, err}

@@ -107,7 +107,7 @@ func TestHostileInputTakesBoundedMemory(t *testing.T) {
 		{
 			"aliases that make a few hundred bytes a quintillion",
 			func() io.Reader { return contested(head(aliases(19))) },
-			"document 2: parse YAML: aliases make more than 64 MiB of it", 1, 200,
+			"document 2: parse YAML: aliases expand it to more than 64 MiB", 1, 200,
 		},
 		{
 			"lists within lists without end",

@@ -68,13 +68,13 @@ func (l *leaseOptions) open(cfg *rest.Config, namespace string, failed func(erro
 	// A request that hangs must leave time for another before the deadline, and must
 	// not hold up a process on standby.
 	cfg.Timeout = l.renew / 2
-	lease, err := lease.New(cfg, namespace, leaseName, lease.Options{
+	opened, err := lease.New(cfg, namespace, leaseName, lease.Options{
 		UserAgent: userAgent(), Host: host, Duration: l.duration, Renew: l.renew, Retry: l.retry,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &leaseLock{lease, l.wait, probe, failed}, nil
+	return &leaseLock{opened, l.wait, probe, failed}, nil
 }
 
 // Acquire implements audit.Lock.
@@ -87,12 +87,12 @@ func (l *leaseLock) acquireWithin(ctx context.Context, wait time.Duration) (cont
 	return l.held(l.lease.Acquire(ctx, wait))
 }
 
-func (l *leaseLock) held(lease *lease.Held, err error) (context.Context, func(), error) {
+func (l *leaseLock) held(held *lease.Held, err error) (context.Context, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return lease.Context(), func() {
-		if err := lease.Close(); err != nil {
+	return held.Context(), func() {
+		if err := held.Close(); err != nil {
 			l.failed(err)
 		}
 	}, nil

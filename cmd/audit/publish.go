@@ -85,7 +85,7 @@ type publication struct {
 
 // open makes what publishing needs from the cluster. The function is called with the
 // error of a lease that could not be released.
-func (o *publishOptions) open(board *metrics.Exporter, unreleased func(error)) (*publication, error) {
+func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)) (*publication, error) {
 	cfg, err := restConfig(o.connection)
 	if err != nil {
 		return nil, err
@@ -124,13 +124,13 @@ func (o *publishOptions) open(board *metrics.Exporter, unreleased func(error)) (
 		},
 	}
 	p.events = o.newEventRecorder(cfg)
-	p.meter, err = o.newMeter(&p, board)
+	p.meter, err = o.newMeter(&p, exporter)
 	return &p, err
 }
 
 // newMeter returns the meter of a publication. A dry run pushes nothing.
-func (o *publishOptions) newMeter(p *publication, board *metrics.Exporter) (*serve.Meter, error) {
-	m := &serve.Meter{Board: board, Now: o.now}
+func (o *publishOptions) newMeter(p *publication, exporter *metrics.Exporter) (*serve.Meter, error) {
+	m := &serve.Meter{Exporter: exporter, Now: o.now}
 	add := func(name string, client any) {
 		if api, ok := client.(interface{ Usage() kube.Usage }); ok {
 			m.Clients = append(m.Clients, serve.Client{Name: name, API: api})
@@ -146,7 +146,7 @@ func (o *publishOptions) newMeter(p *publication, board *metrics.Exporter) (*ser
 	}
 	var err error
 	if !o.dryRun {
-		m.Gateway, err = newGateway(&o.config)
+		m.Pusher, err = newPusher(&o.config)
 	}
 	return m, err
 }
@@ -228,13 +228,13 @@ func (e *eventRecorder) record(ctx context.Context, res *audit.Result, published
 		return
 	}
 	host, _ := os.Hostname() // for people; the library has a name where there is none
-	events, err := events.New(e.cfg, e.namespace, events.Options{UserAgent: userAgent(), Instance: host})
+	recorder, err := events.New(e.cfg, e.namespace, events.Options{UserAgent: userAgent(), Instance: host})
 	var done []audit.Delivery
 	if err != nil {
 		done = []audit.Delivery{{Sender: "events", Result: audit.DeliveryFailed, Reason: err.Error()}}
 	} else {
-		done = events.Record(ctx, res.Started, published)
-		e.used = e.used.Plus(events.Usage())
+		done = recorder.Record(ctx, res.Started, published)
+		e.used = e.used.Plus(recorder.Usage())
 	}
 	published.Deliveries = append(published.Deliveries, done...)
 	slices.SortFunc(published.Deliveries, audit.CompareDeliveries)

@@ -109,7 +109,7 @@ func TestPublishResolvesNothingThatItMayNotRead(t *testing.T) {
 	w := newWorkspace(t, nil)
 	c, args := w.c, w.args
 	sweep(t, 0, args...)
-	before, told := versions(t, c), len(w.slack.Messages())
+	before, sent := versions(t, c), len(w.slack.Messages())
 	asked := len(w.slack.Requests())
 	kubectl(t, c, "patch", "clusterrole", "audit-read-only", "--type=json", "-p",
 		`[{"op": "replace", "path": "/rules/`+ruleOf(t, "ingresses")+`/resources", "value": ["ingressclasses", "networkpolicies"]}]`)
@@ -131,8 +131,8 @@ func TestPublishResolvesNothingThatItMayNotRead(t *testing.T) {
 	if diff := cmp.Diff(before, versions(t, c)); diff != "" {
 		t.Errorf("findings were written when they could be read again (-before +after):\n%s", diff)
 	}
-	if n := len(w.slack.Requests()) - asked; n > 0 || told == 0 {
-		t.Errorf("owners were sent %d messages before, and then %d requests were made of Slack", told, n)
+	if n := len(w.slack.Requests()) - asked; n > 0 || sent == 0 {
+		t.Errorf("owners were sent %d messages before, and then %d requests were made of Slack", sent, n)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // means that it could not start.
 func (o *sweepOptions) serve(ctx context.Context) error {
 	log := slog.New(slog.NewTextHandler(o.err, nil))
-	board := metrics.NewExporter(o.config.Cluster, vocabulary(&o.config))
-	p, err := o.open(board, func(err error) { log.Warn("lease not released", "err", err) })
+	exporter := metrics.NewExporter(o.config.Cluster, labelValues(&o.config))
+	p, err := o.open(exporter, func(err error) { log.Warn("lease not released", "err", err) })
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// event is one line of the audit log: an attempt to write, and its answer.
+// event is a line of the audit log: an attempted write and the response.
 type event struct {
 	Stage string `json:"stage"`
 	Verb  string `json:"verb"`
@@ -36,22 +36,22 @@ type event struct {
 	} `json:"responseStatus"`
 }
 
-// is reports whether the attempt was on a resource.
+// is reports whether the event is about a resource.
 func (e *event) is(resource string) bool { return e.ObjectRef.Resource == resource }
 
-// trail is the API server's audit log from a moment on.
+// auditLog is the audit log of the API server from an offset on.
 type auditLog struct {
 	c    site
 	from int
 }
 
-// follow returns what the audit log will hold from now on.
+// followAuditLog returns the audit log from now on.
 func followAuditLog(t *testing.T, c site) *auditLog {
 	t.Helper()
 	return &auditLog{c, len(settled(t, c))}
 }
 
-// attempts are the writes of a user, in the order of their answers.
+// attempts returns the attempted writes of a user, in the order of the responses.
 func (l *auditLog) attempts(t *testing.T, user string) []event {
 	t.Helper()
 	var out []event
@@ -67,8 +67,8 @@ func (l *auditLog) attempts(t *testing.T, user string) []event {
 	return out
 }
 
-// settled returns the audit log once it holds all that was answered: a line is
-// written a moment after its answer.
+// settled returns the audit log once it contains all requests so far: a line is written
+// a moment after the response.
 func settled(t *testing.T, c site) []byte {
 	t.Helper()
 	maps := clientset(t, c, kubetest.Admin).CoreV1().ConfigMaps(metav1.NamespaceDefault)
@@ -87,33 +87,33 @@ func settled(t *testing.T, c site) []byte {
 	return log
 }
 
-// await waits until something is so, and not for ever.
+// await waits up to a minute until a condition is true.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
 
-// view is a finding as one write left it.
+// view is a finding after a write.
 type view struct {
 	kind    apiwatch.EventType
 	name    string
 	version string
 	state   string
-	content string // all that it says, but for when and why
+	content string // the status without times and reasons
 }
 
-// sight is all that a watch saw of the findings, in order.
+// observations are the views of all findings that a watch returned, in order.
 type observations struct {
 	mu    sync.Mutex
 	views []view
-	ends  []int // how many views there were at the end of each round
+	ends  []int // the number of views at the end of each round
 }
 
-// watch begins to watch the findings.
+// watchFindings starts to watch the findings.
 func watchFindings(t *testing.T, c site) *observations {
 	t.Helper()
 	_, version := stored(t, c)
@@ -126,7 +126,7 @@ func watchFindings(t *testing.T, c site) *observations {
 	go func() {
 		defer close(done)
 		for e := range w.ResultChan() {
-			// The last word may be an error, since the watch is broken off.
+			// The last event may be an error because the watch is interrupted.
 			if u, ok := e.Object.(*unstructured.Unstructured); ok {
 				s.add(e.Type, u)
 			}
@@ -143,14 +143,14 @@ func (s *observations) add(kind apiwatch.EventType, u *unstructured.Unstructured
 		for _, when := range []string{"firstSeen", "openedAt", "resolvedAt", "reason"} {
 			delete(status, when)
 		}
-		told, _ := status["notifications"].([]any)
-		for _, m := range told {
+		sent, _ := status["notifications"].([]any)
+		for _, m := range sent {
 			if m, ok := m.(map[string]any); ok {
 				delete(m, "at")
 				delete(m, "claimedAt")
 			}
 		}
-		// What came from JSON goes back to it.
+		// It was decoded from JSON, so it can be encoded.
 		content, _ := json.Marshal(status)
 		v.content = string(content)
 	}
@@ -159,8 +159,8 @@ func (s *observations) add(kind apiwatch.EventType, u *unstructured.Unstructured
 	s.views = append(s.views, v)
 }
 
-// endRound waits until the watch has seen what is stored, which nobody may write any
-// more, and ends a round.
+// endRound waits until the watch has returned the stored findings, which must not
+// change any more, and ends the round.
 func (s *observations) endRound(t *testing.T, c site) {
 	t.Helper()
 	now, _ := stored(t, c)
@@ -177,7 +177,7 @@ func (s *observations) endRound(t *testing.T, c site) {
 	s.ends = append(s.ends, len(s.views))
 }
 
-// count adds what was seen.
+// count adds the observations to the counts.
 func (s *observations) count(n *counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,8 +195,8 @@ func (s *observations) count(n *counts) {
 	n.contentFlapped = s.flapping(func(v view) string { return v.content })
 }
 
-// returns counts the findings that were again, within one round, what they had been
-// before and were not in between.
+// flapping counts the findings that changed a property and changed it back within one
+// round.
 func (s *observations) flapping(of func(view) string) int {
 	flapped := map[string]bool{}
 	last := map[string]string{}

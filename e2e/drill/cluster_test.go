@@ -22,19 +22,18 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// The users of the API server beside kubetest's: one a replica, so that its audit
-// log tells them apart.
+// Users of the API server, one per replica, so that the audit log distinguishes them.
 const (
 	swift = "swift"
 	slow  = "slow"
 )
 
-// trailFile is the audit log, in the folder of the cluster.
+// auditLogFile is the name of the audit log in the cluster's folder.
 const auditLogFile = "audit.log"
 
 var control = &kubetest.Shared{Options: kubetest.Options{
 	Users: []string{swift, slow},
-	// The server runs in another folder than the test.
+	// Absolute, because the server runs in another folder than the test.
 	APIServerFlags: []string{"--audit-policy-file", absolute(filepath.Join("testdata", "policy.yaml")), "--audit-log-path", auditLogFile},
 }}
 
@@ -48,8 +47,8 @@ func absolute(path string) string {
 	return path
 }
 
-// home is the namespace that publish.yaml makes for findings, and the name of the
-// Lease in it, in whatever namespace.
+// home is the namespace that publish.yaml creates for findings, and the name of the
+// Lease.
 const home = "audit"
 
 // site is an installation on a cluster: a namespace with findings and a Lease.
@@ -58,8 +57,8 @@ type site struct {
 	namespace string
 }
 
-// published returns a cluster that serves findings, on which each of the users has
-// the rights of the charts and no others.
+// published returns a cluster with the CRD of findings, on which each of the users has
+// only the rights in the charts folder.
 func published(t *testing.T, users ...string) site {
 	t.Helper()
 	c := site{control.Cluster(t), home}
@@ -79,14 +78,13 @@ func published(t *testing.T, users ...string) site {
 				allowed(t, c, user, "eventuallytrue.dev", "findings", home, "create")
 		})
 	}
-	// For so long the API server lets every creation of a new kind wait, and a
-	// publisher would do nothing meanwhile but to renew its lease.
+	// The API server delays creations of a new kind for this long, and a publisher
+	// would only renew its lease in the meantime.
 	time.Sleep(time.Until(served.Add(2100 * time.Millisecond)))
 	return c
 }
 
-// beside returns some more installations on the cluster, with the same rights for a
-// user.
+// addSites adds n more installations to the cluster, with the same rights for a user.
 func (c site) addSites(t *testing.T, user string, n int) []site {
 	t.Helper()
 	chart, err := os.ReadFile(filepath.Join("..", "..", "charts", "publish.yaml"))
@@ -159,10 +157,10 @@ func freeLease(t *testing.T, c site) string {
 	return holder
 }
 
-// claims are the hosts that teams lay claim to, by the team's namespace.
+// claims are the hosts that teams claim, by the team's namespace.
 type claims map[string][]string
 
-// hosts returns the names of some hosts: those from one number to before another.
+// hosts returns the names of the hosts from number from up to, but not including, to.
 func hosts(from, to int) []string {
 	var names []string
 	for i := from; i < to; i++ {
@@ -171,8 +169,8 @@ func hosts(from, to int) []string {
 	return names
 }
 
-// lay makes the teams' claims as given, and one by each of a host that nobody else
-// wants. A team that is not named keeps its own.
+// applyClaims sets the claims of the given teams, and for each team a host that no
+// other team claims. Other teams keep their claims.
 func applyClaims(t *testing.T, c site, all claims) {
 	t.Helper()
 	client := clientset(t, c, kubetest.Admin)
@@ -202,8 +200,7 @@ func findingsOf(t *testing.T, c site) dynamic.ResourceInterface {
 	return client.Resource(v1alpha1.GroupVersion().WithResource(v1alpha1.Resource)).Namespace(c.namespace)
 }
 
-// stored returns the findings as they are, sorted by name, and the version of the
-// whole.
+// stored returns the stored findings, sorted by name, and the version of the list.
 func stored(t *testing.T, c site) (findings []v1alpha1.Finding, version string) {
 	t.Helper()
 	list, err := findingsOf(t, c).List(t.Context(), metav1.ListOptions{})
@@ -230,7 +227,7 @@ func decode(t *testing.T, u *unstructured.Unstructured) v1alpha1.Finding {
 	return f
 }
 
-// restore makes the stored findings those that are given.
+// restore replaces the stored findings with the given ones.
 func restore(t *testing.T, c site, findings []v1alpha1.Finding) {
 	t.Helper()
 	client := findingsOf(t, c)
@@ -258,9 +255,8 @@ func restore(t *testing.T, c site, findings []v1alpha1.Finding) {
 	}
 }
 
-// timeless returns findings without what two runs need not have in common: when
-// things happened, and which message told of them. Of a time it keeps whether there
-// is one, and so of a message.
+// withoutTimes returns findings without what may differ between two runs: the times,
+// and the timestamps of messages. It only keeps whether they are set.
 func withoutTimes(findings []v1alpha1.Finding) []v1alpha1.Finding {
 	happened := metav1.Unix(0, 0)
 	out := slices.Clone(findings)
@@ -270,10 +266,10 @@ func withoutTimes(findings []v1alpha1.Finding) []v1alpha1.Finding {
 		if f.Status != nil {
 			times := []**metav1.Time{&f.Status.FirstSeen, &f.Status.OpenedAt, &f.Status.ResolvedAt}
 			for n := range f.Status.Notifications {
-				told := &f.Status.Notifications[n]
-				times = append(times, &told.At, &told.ClaimedAt)
-				if told.Message != "" {
-					told.Message = "one"
+				sent := &f.Status.Notifications[n]
+				times = append(times, &sent.At, &sent.ClaimedAt)
+				if sent.Message != "" {
+					sent.Message = "one"
 				}
 			}
 			for _, when := range times {
@@ -287,7 +283,7 @@ func withoutTimes(findings []v1alpha1.Finding) []v1alpha1.Finding {
 	return out
 }
 
-// versions returns the version of each finding, which every write changes.
+// versions returns the resourceVersion of each finding, by name.
 func versions(findings []v1alpha1.Finding) map[string]string {
 	out := map[string]string{}
 	for _, f := range findings {
@@ -296,14 +292,13 @@ func versions(findings []v1alpha1.Finding) map[string]string {
 	return out
 }
 
-// nothingDue fails the test where an owner is still to be told of a finding, or
-// somebody has taken it to tell.
+// expectNothingPending fails the test if a notification is pending or claimed.
 func expectNothingPending(t *testing.T, findings []v1alpha1.Finding) {
 	t.Helper()
 	for _, f := range findings {
 		for _, m := range f.Status.Notifications {
 			if m.Pending != "" || m.ClaimedBy != "" {
-				t.Errorf("%s: %s is to be told that it is %s, taken by %q", f.Spec.Subject.Name, m.Owner, m.Pending, m.ClaimedBy)
+				t.Errorf("%s: notification of %s (%s) is pending, claimed by %q", f.Spec.Subject.Name, m.Owner, m.Pending, m.ClaimedBy)
 			}
 		}
 	}

@@ -15,28 +15,27 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// first are the claims of a cluster in which nothing is stored yet, and then what
-// becomes of them: one host is let go of, one is claimed by a third team, and one
-// more is contested.
+// first are the claims when nothing is stored yet, and changed are later claims: one
+// host is released, one is claimed by a third team, and another one is contested.
 var (
 	first   = claims{"left": hosts(0, 4), "right": hosts(0, 3), "third": nil}
 	changed = claims{"left": hosts(0, 4), "right": hosts(1, 4), "third": hosts(1, 2)}
 )
 
-// crashes are installations side by side, so that many publishers may be killed in
-// little time: most of it goes by between two messages to one channel.
+// crashes are parallel installations, so that many publishers can be killed in a short
+// time: most of it is spent waiting between two messages to a channel.
 type crashes struct {
 	victims []*victim
-	want    outcome // what an undisturbed run leaves
+	want    outcome // the outcome of an undisturbed run
 
 	mu   sync.Mutex
-	left map[string]int // what runs left behind that were killed, by how many
+	left map[string]int // number of killed runs, by what they left behind
 }
 
-// TestKilledAtEveryStep kills a publisher with -9 at each of its steps: before each of
-// its writes gets to the API server, the first being to take the Lease and the last to
-// give it back, and before and after Slack stores each of its messages. It holds what
-// a fresh run makes of it against what comes of an undisturbed run.
+// TestKilledAtEveryStep kills a publisher with SIGKILL at each of its steps: before each
+// write reaches the API server, from acquiring the Lease to releasing it, and before
+// and after Slack stores each message. It compares the outcome of the next run with
+// that of an undisturbed run.
 func TestKilledAtEveryStep(t *testing.T) {
 	c := published(t, kubetest.Guest)
 	w := &crashes{left: map[string]int{}}
@@ -45,30 +44,31 @@ func TestKilledAtEveryStep(t *testing.T) {
 		w.victims = append(w.victims, &victim{c: at, binary: build(t, c), slack: newWorkspace(t)})
 	}
 	applyClaims(t, c, first)
-	// The Lease; three findings, each created and given a status; six marks, each
-	// taken, opened and detailed; and four messages, each before and after Slack has it.
-	w.everyStep(t, "while it creates", 2+3*2+6*3+4*2)
+	// Two writes of the Lease; three findings with two writes each (object and status);
+	// six notifications with three writes each (claimed, opened, details); and four
+	// messages, each before and after Slack stores it.
+	w.everyStep(t, "while it creates findings", 2+3*2+6*3+4*2)
 	w.each(t, "publish", func(t *testing.T, v *victim) {
 		v.restore(t)
 		v.publish(t)
 		v.before, _ = stored(t, v.c)
 	})
 	applyClaims(t, c, changed)
-	// Seven marks, of which three tell of what is new; ten messages.
-	w.everyStep(t, "while it updates", 2+3*2+7*2+3+10*2)
+	// Seven notifications, three of them of new findings; ten messages.
+	w.everyStep(t, "while it updates findings", 2+3*2+7*2+3+10*2)
 
-	t.Logf("left behind, by how many: %v", w.left)
+	t.Logf("left behind (number of runs): %v", w.left)
 	for _, what := range []string{
 		string(beforeWrite), string(beforeSlack), string(beforeAnswer),
 		noStatusLeft, newerLabelsLeft, pendingLeft, claimedLeft, detailsLeft, storedLeft, answeredLeft, duplicateSent,
 	} {
 		if w.left[what] == 0 {
-			t.Errorf("no run was ended so: %s", what)
+			t.Errorf("no run left or did this: %s", what)
 		}
 	}
 }
 
-// each calls a function for each victim, all at once.
+// each calls a function for each victim, in parallel.
 func (w *crashes) each(t *testing.T, name string, f func(*testing.T, *victim)) {
 	t.Helper()
 	var wait sync.WaitGroup
@@ -80,9 +80,9 @@ func (w *crashes) each(t *testing.T, name string, f func(*testing.T, *victim)) {
 	}
 }
 
-// everyStep kills a publisher at its first step, its second and so on, until one has
-// no more steps to be killed at. They are so many at least.
-func (w *crashes) everyStep(t *testing.T, name string, least int) {
+// everyStep kills a publisher at its first step, its second and so on, until the
+// number of steps is exceeded. There must be at least minimum steps.
+func (w *crashes) everyStep(t *testing.T, name string, minimum int) {
 	t.Helper()
 	one := w.victims[0]
 	one.restore(t)
@@ -99,14 +99,14 @@ func (w *crashes) everyStep(t *testing.T, name string, least int) {
 			})
 		}
 	})
-	if ended.Load() < int64(least) {
-		t.Errorf("%s: there are %d steps to be killed at, fewer than %d", name, ended.Load(), least)
+	if ended.Load() < int64(minimum) {
+		t.Errorf("%s: only %d steps, want at least %d", name, ended.Load(), minimum)
 	}
 	t.Logf("%s: killed at each of %d steps", name, ended.Load())
 }
 
-// killed kills a publisher after so many steps, and checks what a fresh one makes of
-// what it left. It reports false if the publisher has no more steps.
+// killed kills a publisher after n steps and checks the outcome of the next run. It
+// reports false if the publisher has no more steps.
 func (w *crashes) killed(t *testing.T, v *victim, n int) bool {
 	v.restore(t)
 	step := v.kill(t, n)
@@ -124,21 +124,21 @@ func (w *crashes) killed(t *testing.T, v *victim, n int) bool {
 	return true
 }
 
-// What a publisher leaves behind that was killed.
+// What a killed publisher can leave behind.
 const (
 	noStatusLeft    = "a finding without a status"
 	newerLabelsLeft = "a finding whose labels are newer than its status"
-	pendingLeft     = "something to be told that nobody has taken"
-	claimedLeft     = "something to be told that the dead has taken"
-	detailsLeft     = "details to be told beneath a message that is marked"
-	storedLeft      = "a message whose answer did not come and that is not marked"
-	answeredLeft    = "a message that was answered and is not marked"
-	// Not left behind, but done by the fresh run.
-	duplicateSent = "a message that is repeated"
+	pendingLeft     = "a pending notification without a claim"
+	claimedLeft     = "a pending notification that the killed publisher has claimed"
+	detailsLeft     = "pending details of a recorded message"
+	storedLeft      = "a message without a response that is not recorded"
+	answeredLeft    = "a message with a response that is not recorded"
+	// Not left behind, but done by the next run.
+	duplicateSent = "a message that is sent again"
 )
 
-// count notes what a run left behind that was killed at a step, and what the next one
-// repeated of it.
+// count records what a run that was killed at a step left behind, and whether the next
+// one sent a message again.
 func (w *crashes) count(t *testing.T, left outcome, at step, now outcome) {
 	seen := map[string]bool{string(at): true}
 	for _, f := range left.findings {
@@ -173,8 +173,8 @@ func (w *crashes) count(t *testing.T, left outcome, at step, now outcome) {
 	}
 }
 
-// torn reports whether the labels of a finding, which are written first, tell of
-// another state or of other owners than its status.
+// labelsDiffer reports whether the labels of a finding, which are written first, have
+// another state or other owners than its status.
 func labelsDiffer(f v1alpha1.Finding) bool {
 	owners := 0
 	for key := range f.Labels {
@@ -185,22 +185,23 @@ func labelsDiffer(f v1alpha1.Finding) bool {
 	return f.Labels["state"] != string(f.Status.State) || owners != len(f.Status.Owners)
 }
 
-// summary is a line on each finding, with what somebody may have left half done.
+// summary returns a line per finding with its state and its state label.
 func summary(findings []v1alpha1.Finding) []string {
 	var lines []string
 	for _, f := range findings {
-		state := "bare"
+		state := "without status"
 		if f.Status != nil {
 			state = string(f.Status.State)
 		}
-		lines = append(lines, f.Spec.Subject.Name+" is "+state+", labelled "+f.Labels["state"])
+		lines = append(lines, f.Spec.Subject.Name+" is "+state+", labeled "+f.Labels["state"])
 	}
 	slices.Sort(lines)
 	return lines
 }
 
-// TestKilledBetweenLabelAndStatus: the labels of a finding come before its status,
-// and the world may turn back before the next run. Then the labels must turn back too.
+// TestKilledBetweenLabelAndStatus: the labels of a finding are written before its status,
+// and the claims may change back before the next run. Then the labels must change
+// back too.
 func TestKilledBetweenLabelAndStatus(t *testing.T) {
 	c := published(t, kubetest.Guest)
 	v := &victim{c: c, binary: build(t, c)}
@@ -208,23 +209,23 @@ func TestKilledBetweenLabelAndStatus(t *testing.T) {
 	applyClaims(t, c, contested)
 	publish(t, c, v.binary)
 	applyClaims(t, c, free)
-	const takenAndLabelled = 2
-	step := v.kill(t, takenAndLabelled)
+	const leaseAndLabels = 2
+	step := v.kill(t, leaseAndLabels)
 	left, _ := stored(t, c)
-	if diff := cmp.Diff([]string{hosts(0, 1)[0] + " is Open, labelled Resolved"}, summary(left)); step != beforeWrite || diff != "" {
+	if diff := cmp.Diff([]string{hosts(0, 1)[0] + " is Open, labeled Resolved"}, summary(left)); step != beforeWrite || diff != "" {
 		t.Fatalf("killed %s; findings (-want +left behind):\n%s", step, diff)
 	}
 	freeLease(t, c)
 	applyClaims(t, c, contested)
 	publish(t, c, v.binary)
 	left, _ = stored(t, c)
-	if diff := cmp.Diff([]string{hosts(0, 1)[0] + " is Open, labelled Open"}, summary(left)); diff != "" {
-		t.Errorf("findings (-want +after a fresh run):\n%s", diff)
+	if diff := cmp.Diff([]string{hosts(0, 1)[0] + " is Open, labeled Open"}, summary(left)); diff != "" {
+		t.Errorf("findings (-want +after the next run):\n%s", diff)
 	}
 }
 
-// TestDeadHolderIsWaitedOut lets nobody help: a publisher that was killed has the
-// lease still, and the next one takes it when its time has run out, not before.
+// TestDeadHolderIsWaitedOut: a killed publisher still has the lease, and the next one
+// acquires it when it expires, not before.
 func TestDeadHolderIsWaitedOut(t *testing.T) {
 	c := published(t, kubetest.Guest)
 	v := &victim{c: c, binary: build(t, c)}
@@ -245,9 +246,9 @@ func TestDeadHolderIsWaitedOut(t *testing.T) {
 	left, _ = stored(t, c)
 	var want []string
 	for _, host := range hosts(0, 3) {
-		want = append(want, host+" is Open, labelled Open")
+		want = append(want, host+" is Open, labeled Open")
 	}
 	if diff := cmp.Diff(want, summary(left)); diff != "" {
-		t.Errorf("findings (-want +after a fresh run):\n%s", diff)
+		t.Errorf("findings (-want +after the next run):\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-// Package drill holds what publishers do to each other, and what ends them, against
-// an API server that keeps an audit log. It is tests alone; make drill runs the one
-// that prints a table, which docs/drill.md explains.
+// Package drill tests concurrent, killed and interrupted publishers on an API server
+// with an audit log. It contains only tests; make drill runs the one that prints the
+// table in docs/drill.md.
 package drill

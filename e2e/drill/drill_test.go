@@ -16,15 +16,15 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// round is what becomes of the claims before a sweep, or, where it is under way,
-// after the slow publisher has read them and before it publishes.
+// round is a change of claims before a sweep or, with underWay, after the slow
+// publisher has read them and before it publishes.
 type round struct {
 	claims   claims
 	underWay bool
 }
 
-// rounds is the life of ten hosts. They are let go of, claimed again and claimed by
-// one more, first while nobody looks and then under a publisher's hands.
+// rounds returns the changes of ten hosts. They are released, claimed again and claimed
+// by a third team, first between sweeps and then during sweeps.
 func rounds() []round {
 	return []round{
 		{claims: claims{"left": hosts(0, 10), "right": hosts(0, 10), "third": nil}},
@@ -41,47 +41,47 @@ func rounds() []round {
 	}
 }
 
-// setUp is who publishes, and whether they take turns.
+// setup describes the publishers and whether they use a Lease.
 type setup struct {
 	name   string
 	pair   bool
 	leased bool
 }
 
-// TestDrill lets publishers fight over ten contested hosts, and counts what it costs
-// and what comes of it.
+// TestDrill runs one or two publishers on ten contested hosts, and counts the costs and
+// the results. docs/drill.md explains them.
 func TestDrill(t *testing.T) {
 	c := published(t, swift, slow)
-	// Times are kept in seconds. Claims that are as old as their object would have
-	// another cause than later ones, and the set-up that comes first another world.
+	// Times have a resolution of a second. Claims that are as old as their object have
+	// another cause than later ones, so the first setup would differ.
 	applyClaims(t, c, claims{"left": nil, "right": nil, "third": nil})
 	time.Sleep(1100 * time.Millisecond)
 	results := map[string]counts{}
-	setUps := []setup{{"one publisher", false, true}, {"two with the lease", true, true}, {"two without a lease", true, false}}
-	for _, s := range setUps {
+	setups := []setup{{"one publisher", false, true}, {"two with the Lease", true, true}, {"two without a Lease", true, false}}
+	for _, s := range setups {
 		results[s.name] = s.run(t, c)
 	}
-	t.Logf("\n%s", table(setUps, results))
-	one, two, without := results["one publisher"], results["two with the lease"], results["two without a lease"]
-	// What the turns themselves cost is not in question.
+	t.Logf("\n%s", table(setups, results))
+	one, two, without := results["one publisher"], results["two with the Lease"], results["two without a Lease"]
+	// The writes of the Lease may differ.
 	one.leaseWrites, two.leaseWrites = 0, 0
 	if diff := cmp.Diff(one, two, cmp.AllowUnexported(counts{})); diff != "" {
-		t.Errorf("a pair with a lease is not as good as one (-one +pair):\n%s", diff)
+		t.Errorf("counts with a Lease (-one publisher +two):\n%s", diff)
 	}
 	if without.stateFlapped+without.contentFlapped+without.openedTwice+without.duplicates != 0 || without.notifications != one.notifications || without.reported != one.reported {
-		t.Errorf("a pair without a lease: %+v", without)
+		t.Errorf("two without a Lease: %+v", without)
 	}
 	if without.conflicts == 0 || without.existed == 0 {
-		t.Error("the pair without a lease never met")
+		t.Error("the two without a Lease had no conflict")
 	}
 }
 
-// run plays the rounds from the start, and counts.
+// run runs all rounds and returns the counts.
 func (s setup) run(t *testing.T, c site) counts {
 	t.Helper()
 	restore(t, c, nil)
 	freeLease(t, c)
-	told := newDeliveries(t)
+	sent := newDeliveries(t)
 	var b brake
 	at := c.StartProxy(t, b.decide)
 	lock := func(user string) audit.Lock {
@@ -93,17 +93,17 @@ func (s setup) run(t *testing.T, c site) counts {
 		}
 		return newLeaseLock(t, c.Config(swift), swift)
 	}
-	one := newReplica(t, c.Config(swift), swift, told, lock(swift))
-	other := newReplica(t, at.Config(slow), slow, told, lock(slow))
+	one := newReplica(t, c.Config(swift), swift, sent, lock(swift))
+	other := newReplica(t, at.Config(slow), slow, sent, lock(slow))
 	log, seen := followAuditLog(t, c), watchFindings(t, c)
 	for _, r := range rounds() {
 		s.play(t, c, r, one, other, &b)
 		seen.endRound(t, c)
 	}
-	return count(t, log, seen, told)
+	return count(t, log, seen, sent)
 }
 
-// play is one round.
+// play runs one round.
 func (s setup) play(t *testing.T, c site, r round, one, other *replica, b *brake) {
 	t.Helper()
 	if !s.pair {
@@ -121,7 +121,7 @@ func (s setup) play(t *testing.T, c site, r round, one, other *replica, b *brake
 	}
 	reached, release := b.pull()
 	wait.Go(func() { other.sweep(t) })
-	await(t, "the slow publisher to have read", func() bool {
+	await(t, "the slow publisher to finish reading", func() bool {
 		select {
 		case <-reached:
 			return true
@@ -134,56 +134,56 @@ func (s setup) play(t *testing.T, c site, r round, one, other *replica, b *brake
 	release()
 }
 
-// table prints the counts for people.
-func table(setUps []setup, results map[string]counts) string {
+// table returns the counts as a Markdown table.
+func table(setups []setup, results map[string]counts) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 1, ' ', 0)
 	line := func(first string, cell func(counts) int) {
 		fmt.Fprintf(w, "| %s", first)
-		for _, s := range setUps {
+		for _, s := range setups {
 			fmt.Fprintf(w, "\t| %d", cell(results[s.name]))
 		}
 		fmt.Fprint(w, "\t|\n")
 	}
 	fmt.Fprint(w, "| findings")
-	for _, s := range setUps {
+	for _, s := range setups {
 		fmt.Fprintf(w, "\t| %s", s.name)
 	}
 	fmt.Fprint(w, "\t|\n|---\t|---:\t|---:\t|---:\t|\n")
 	line("attempted writes", func(n counts) int { return n.attempted })
-	line("persisted writes", func(n counts) int { return n.persisted })
+	line("successful writes", func(n counts) int { return n.persisted })
 	line("409 Conflict", func(n counts) int { return n.conflicts })
 	line("409 AlreadyExists", func(n counts) int { return n.existed })
 	line("opened twice", func(n counts) int { return n.openedTwice })
 	line("state flapped A→B→A", func(n counts) int { return n.stateFlapped })
 	line("content flapped A→B→A", func(n counts) int { return n.contentFlapped })
-	line("told to owners", func(n counts) int { return n.notifications })
-	line("of these, told twice", func(n counts) int { return n.duplicates })
+	line("notifications", func(n counts) int { return n.notifications })
+	line("duplicate notifications", func(n counts) int { return n.duplicates })
 	line("messages in Slack", func(n counts) int { return n.messages })
-	line("news by the results", func(n counts) int { return n.reported })
+	line("reported transitions", func(n counts) int { return n.reported })
 	line("writes of the Lease", func(n counts) int { return n.leaseWrites })
 	w.Flush()
 	return text.String()
 }
 
-// counts is what a set-up cost, and what came of it.
+// counts are the costs and the results of a setup.
 type counts struct {
 	attempted      int // writes of findings that reached the API server
-	persisted      int // of them that changed something
+	persisted      int // those that changed something
 	conflicts      int // 409 Conflict
 	existed        int // 409 AlreadyExists
 	openedTwice    int // findings created more than once
-	stateFlapped   int // findings whose state went from A to B and back in one round
-	contentFlapped int // the same of all that a finding says
-	notifications  int // what owners are told, each of them
+	stateFlapped   int // findings whose state changed and changed back in a round
+	contentFlapped int // the same for the content
+	notifications  int // sent to owners
 	duplicates     int
-	messages       int // that Slack holds
-	reported       int // what the results of the sweeps say is new
+	messages       int // in Slack
+	reported       int // transitions that the results of sweeps contain
 
 	leaseWrites int
 }
 
-func count(t *testing.T, log *auditLog, seen *observations, told *deliveries) counts {
+func count(t *testing.T, log *auditLog, seen *observations, sent *deliveries) counts {
 	t.Helper()
 	var n counts
 	for _, user := range []string{swift, slow} {
@@ -204,19 +204,19 @@ func count(t *testing.T, log *auditLog, seen *observations, told *deliveries) co
 			}
 		}
 	}
-	n.notifications, n.duplicates = told.count()
-	n.messages, n.reported = len(told.messages()), told.reported
-	told.check(t)
+	n.notifications, n.duplicates = sent.count()
+	n.messages, n.reported = len(sent.messages()), sent.reported
+	sent.check(t)
 	seen.count(&n)
 	return n
 }
 
-// lag is how much later than the other's the writes of the slow publisher arrive.
+// lag is the delay of the writes of the slow publisher.
 const lag = 15 * time.Millisecond
 
-// brake slows a publisher down: its every second write comes late, so that the two
-// get in between each other's, and when the brake is pulled it stops between reading
-// and publishing.
+// brake slows a publisher down: it delays every second write, so that the writes of two
+// publishers interleave, and when pulled it stops the publisher between reading and
+// publishing.
 type brake struct {
 	writes  atomic.Int64
 	mu      sync.Mutex
@@ -225,8 +225,8 @@ type brake struct {
 	release chan struct{}
 }
 
-// pull stops the next publishing until release is called. The channel is closed
-// once it has stopped.
+// pull stops the publisher before it publishes, until release is called. The channel is
+// closed when it has stopped.
 func (b *brake) pull() (reached <-chan struct{}, release func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -235,7 +235,7 @@ func (b *brake) pull() (reached <-chan struct{}, release func()) {
 }
 
 func (b *brake) decide(r *http.Request) kubetest.Answer {
-	// To publish begins with the lease, or without one with what is stored.
+	// Publishing begins with the Lease or, without one, with reading findings.
 	if !strings.Contains(r.URL.Path, "/namespaces/"+home+"/") {
 		return nil
 	}
@@ -257,7 +257,7 @@ func late(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(w, r)
 }
 
-// held answers a request once it is let go of.
+// held delays a request until release is closed.
 func held(release <-chan struct{}) kubetest.Answer {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		select {

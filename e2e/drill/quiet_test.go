@@ -8,8 +8,8 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// TestQuietWhenNothingChanged sweeps a cluster of a thousand contested hosts twice.
-// The second time nothing but the Lease is even attempted to be written.
+// TestQuietWhenNothingChanged sweeps a cluster with a thousand contested hosts twice. The
+// second sweep only attempts to write the Lease.
 func TestQuietWhenNothingChanged(t *testing.T) {
 	c := published(t, kubetest.Guest)
 	binary := build(t, c)
@@ -19,12 +19,12 @@ func TestQuietWhenNothingChanged(t *testing.T) {
 	publish(t, c, binary)
 	before, _ := stored(t, c)
 	if len(before) != 1000 {
-		t.Fatalf("%d findings are stored of a thousand", len(before))
+		t.Fatalf("%d findings are stored, want 1000", len(before))
 	}
 	count := tally(first.attempts(t, kubetest.Guest))
 	t.Logf("first sweep: %v", count)
 	if count["findings create"] != 1000 || count["findings/status update"] != 1000 {
-		t.Errorf("the first sweep attempts %v", count)
+		t.Errorf("attempted writes of the first sweep: %v", count)
 	}
 
 	second := followAuditLog(t, c)
@@ -32,19 +32,19 @@ func TestQuietWhenNothingChanged(t *testing.T) {
 	count = tally(second.attempts(t, kubetest.Guest))
 	t.Logf("second sweep: %v", count)
 	if count["leases update"] < 2 {
-		t.Error("the lease is not taken and given back")
+		t.Error("the Lease is not acquired and released")
 	}
 	delete(count, "leases update")
 	if len(count) > 0 {
-		t.Errorf("a sweep of an unchanged cluster attempts %v", count)
+		t.Errorf("attempted writes without a change: %v", count)
 	}
 	now, _ := stored(t, c)
 	if diff := cmp.Diff(versions(before), versions(now)); diff != "" {
-		t.Errorf("a sweep of an unchanged cluster wrote (-before +after):\n%s", diff)
+		t.Errorf("findings written without a change (-before +after):\n%s", diff)
 	}
 }
 
-// tally counts attempts by what they are on and the verb.
+// tally counts attempts by resource and verb.
 func tally(attempts []event) map[string]int {
 	n := map[string]int{}
 	for _, e := range attempts {

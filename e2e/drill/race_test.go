@@ -8,15 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTwoPublishersStartedTogether lets two publishers without a lease meet a
-// hundred times where nothing is stored yet: there is one finding per violation
-// every time, which one of them opened, each owner is told of it once, and neither
-// is left with an error.
+// TestTwoPublishersStartedTogether starts two publishers without a Lease at the same time,
+// a hundred times, with nothing stored. Each time there must be one finding per
+// violation, each owner must be notified once, and no publisher must fail.
 func TestTwoPublishersStartedTogether(t *testing.T) {
 	c := published(t, swift, slow)
 	applyClaims(t, c, claims{"left": hosts(0, 4), "right": hosts(0, 4)})
-	told := newDeliveries(t)
-	pair := []*replica{newReplica(t, c.Config(swift), swift, told, noLock{}), newReplica(t, c.Config(slow), slow, told, noLock{})}
+	sent := newDeliveries(t)
+	pair := []*replica{newReplica(t, c.Config(swift), swift, sent, noLock{}), newReplica(t, c.Config(slow), slow, sent, noLock{})}
 	pair[0].sweep(t)
 	want, _ := stored(t, c)
 
@@ -25,7 +24,7 @@ func TestTwoPublishersStartedTogether(t *testing.T) {
 	shared := 0
 	for i := range times {
 		restore(t, c, nil)
-		told.reset()
+		sent.reset()
 		var wait sync.WaitGroup
 		for _, r := range pair {
 			wait.Go(func() { r.sweep(t) })
@@ -35,13 +34,13 @@ func TestTwoPublishersStartedTogether(t *testing.T) {
 		if diff := cmp.Diff(withoutTimes(want), withoutTimes(got)); diff != "" {
 			t.Fatalf("findings of run %d (-of one publisher +of two):\n%s", i, diff)
 		}
-		if n, twice := told.count(); n != each*owners || twice != 0 {
-			t.Fatalf("run %d: owners are told %d things of %d, %d of them twice", i, n, each*owners, twice)
+		if n, twice := sent.count(); n != each*owners || twice != 0 {
+			t.Fatalf("run %d: %d notifications, want %d; %d duplicates", i, n, each*owners, twice)
 		}
-		if told.check(t); t.Failed() {
+		if sent.check(t); t.Failed() {
 			t.Fatalf("run %d", i)
 		}
-		if told.by[swift] > 0 && told.by[slow] > 0 {
+		if sent.by[swift] > 0 && sent.by[slow] > 0 {
 			shared++
 		}
 	}
@@ -58,12 +57,12 @@ func TestTwoPublishersStartedTogether(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("in %d runs %d findings were created, and %d creations refused", times, created, refused)
+	t.Logf("in %d runs, %d findings were created and %d creations rejected", times, created, refused)
 	if created != times*each {
-		t.Errorf("%d findings were created in %d runs, not %d each", created, times, each)
+		t.Errorf("%d findings were created in %d runs, want %d per run", created, times, each)
 	}
-	t.Logf("in %d of them both told owners something", shared)
+	t.Logf("in %d of them both sent notifications", shared)
 	if refused == 0 || shared == 0 {
-		t.Error("the two never met")
+		t.Error("the two never had a conflict or never shared notifications")
 	}
 }

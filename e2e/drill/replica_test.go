@@ -24,8 +24,8 @@ import (
 	rulehosts "github.com/eventuallytrue/audit/rules/hosts"
 )
 
-// replica is a publisher as the program wires one, but that it judges by the rule
-// on hosts alone, waits for nothing between messages, and counts what it told.
+// replica is a publisher like that of the program, except that it only evaluates the
+// rule one-owner-per-host, does not wait between messages, and counts notifications.
 type replica struct {
 	name       string
 	config     config.Config
@@ -35,9 +35,9 @@ type replica struct {
 	deliveries *deliveries
 }
 
-func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, lock audit.Lock) *replica {
+func newReplica(t *testing.T, cfg *rest.Config, name string, sent *deliveries, lock audit.Lock) *replica {
 	t.Helper()
-	c := told.slack.config(t)
+	c := sent.slack.config(t)
 	source, err := source.New(cfg, source.Options{OwnerKeys: c.Owners.Keys})
 	if err != nil {
 		t.Fatal(err)
@@ -48,9 +48,9 @@ func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, l
 	}
 	_, alone := lock.(noLock)
 	deliverer := notify.Deliverer{
-		Store: findings, Senders: []notify.Sender{told.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
+		Store: findings, Senders: []notify.Sender{sent.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
 	}
-	r := &replica{name: name, config: c, source: source, lock: lock, deliveries: told}
+	r := &replica{name: name, config: c, source: source, lock: lock, deliveries: sent}
 	r.publisher = &audit.Publisher{
 		Store: findings, Source: source, Fit: store.FitFinding,
 		Notifier: func(res *audit.Result) audit.Notifier { return notifier{deliverer, &r.config, res} },
@@ -61,7 +61,7 @@ func newReplica(t *testing.T, cfg *rest.Config, name string, told *deliveries, l
 	return r
 }
 
-// teller tells owners after one sweep, as the config says.
+// notifier notifies owners after a sweep, as configured.
 type notifier struct {
 	notify.Deliverer
 	config *config.Config
@@ -75,24 +75,24 @@ func (s notifier) routes() notify.Routes {
 	return router.Routes()
 }
 
-// Senders implements audit.Teller.
+// Senders implements audit.Notifier.
 func (s notifier) Senders(rule, owner string) []string { return s.routes().Senders(rule, owner) }
 
-// Deliver implements audit.Teller.
+// Deliver implements audit.Notifier.
 func (s notifier) Deliver(ctx context.Context, stored []audit.Stored) []audit.Delivery {
 	s.Routes = s.routes()
 	return s.Deliverer.Deliver(ctx, stored)
 }
 
-// sweep sweeps, publishes and tells owners, which must end well. It may be called
-// beside the test.
+// sweep sweeps, publishes and notifies owners, which must succeed. It may be called
+// from other goroutines than the test's.
 func (r *replica) sweep(t *testing.T) {
 	for _, d := range audit.Undelivered(r.try(t)) {
-		t.Errorf("%s: %s is not told: %s: %s", r.name, d.Owner, d.Result, d.Reason)
+		t.Errorf("%s: delivery to %s: %s: %s", r.name, d.Owner, d.Result, d.Reason)
 	}
 }
 
-// try is sweep where Slack may fail. It returns what became of the messages.
+// try is like sweep, but Slack may fail. It returns the deliveries.
 func (r *replica) try(t *testing.T) []audit.Delivery {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -107,26 +107,25 @@ func (r *replica) try(t *testing.T) []audit.Delivery {
 	case !res.Complete():
 		t.Errorf("%s: the sweep is not complete", r.name)
 	case len(published.Failed)+len(published.Newer) > 0:
-		t.Errorf("%s: not written %q, left alone %q", r.name, published.Failed, published.Newer)
+		t.Errorf("%s: not written %q, of a newer version %q", r.name, published.Failed, published.Newer)
 	}
 	return published.Deliveries
 }
 
-// free is a lock that lets everybody in.
+// noLock is a lock that everyone can acquire.
 type noLock struct{}
 
 func (noLock) Acquire(ctx context.Context, _ func()) (context.Context, func(), error) {
 	return ctx, func() {}, nil
 }
 
-// turns is the Lease as a lock.
+// leaseLock is the Lease as an audit.Lock.
 type leaseLock struct {
 	t     *testing.T
 	lease *lease.Lease
 }
 
-// newTurns returns a lease that is asked for more often than usual, so that the
-// drill is short.
+// newLeaseLock returns a lease with short retries, so that the drill is short.
 func newLeaseLock(t *testing.T, cfg *rest.Config, host string) leaseLock {
 	t.Helper()
 	lease, err := lease.New(cfg, home, home, lease.Options{
@@ -151,8 +150,7 @@ func (l leaseLock) Acquire(ctx context.Context, begin func()) (context.Context, 
 	}, nil
 }
 
-// build returns the path of the program, built as users get it. It is kept for as
-// long as the cluster, since to link it takes longer than to run it.
+// build builds the program once per cluster and returns its path.
 func build(t *testing.T, c site) string {
 	t.Helper()
 	path := filepath.Join(c.Dir, "audit")
@@ -166,14 +164,14 @@ func build(t *testing.T, c site) string {
 	return path
 }
 
-// process is a run of the program. Once it has ended, code is how.
+// process is a run of the program. code is its exit code once it has ended.
 type process struct {
 	cmd         *exec.Cmd
 	out, errors bytes.Buffer
 	code        int
 }
 
-// start starts a sweep that publishes. It ends within a minute, or is killed.
+// start starts a publishing sweep, which is killed after a minute.
 func start(t *testing.T, binary, kubeconfig string, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -188,15 +186,15 @@ func start(t *testing.T, binary, kubeconfig string, args ...string) *process {
 	return p
 }
 
-// end waits for the end.
+// end waits until the process has ended.
 func (p *process) end() *process {
-	// The second time it is an error, and the code tells all that matters.
+	// A second call returns an error, but the exit code is still there.
 	_ = p.cmd.Wait()
 	p.code = p.cmd.ProcessState.ExitCode()
 	return p
 }
 
-// publish sweeps and publishes undisturbed, which must end well.
+// publish runs a publishing sweep, which must succeed.
 func publish(t *testing.T, c site, binary string, args ...string) {
 	t.Helper()
 	args = append(args, "--findings-namespace", c.namespace)

@@ -10,21 +10,21 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// TestTellingNeedsNoFurtherRight publishes the same claims with the rights of the
-// charts and no others, first where nobody is told and then where owners are. That
-// writes the status of findings more often, and nothing else.
-func TestTellingNeedsNoFurtherRight(t *testing.T) {
+// TestNotifyingNeedsNoFurtherRights publishes the same claims with only the rights in the
+// charts folder, first without and then with notifications. With notifications, the
+// status of findings is written more often, and nothing else changes.
+func TestNotifyingNeedsNoFurtherRights(t *testing.T) {
 	c := published(t, kubetest.Guest)
 	v := &victim{c: c, binary: build(t, c), slack: newWorkspace(t)}
-	mute := &victim{c: c, binary: v.binary}
-	// Claims that are as old as their object would have another cause than later ones.
+	quiet := &victim{c: c, binary: v.binary}
+	// Claims that are as old as their object have another cause than later ones.
 	applyClaims(t, c, claims{"left": nil, "right": nil, "third": nil})
 	time.Sleep(1100 * time.Millisecond)
-	var silent, telling []map[string]int
+	var without, with []map[string]int
 	for _, run := range []struct {
 		of  *victim
 		all *[]map[string]int
-	}{{mute, &silent}, {v, &telling}} {
+	}{{quiet, &without}, {v, &with}} {
 		run.of.restore(t)
 		for _, all := range []claims{first, changed} {
 			applyClaims(t, c, all)
@@ -37,25 +37,25 @@ func TestTellingNeedsNoFurtherRight(t *testing.T) {
 	}
 	const (
 		status = "findings/status update"
-		opened = 3 * 2 * 3         // three findings, two owners, of each mark: taken, opened, detailed
-		became = (2+2)*2 + (2+1)*3 // resolved and changed for two; opened for two, and for the third
+		opened = 3 * 2 * 3         // three findings, two owners, three writes each: claimed, opened, details
+		became = (2+2)*2 + (2+1)*3 // resolved and changed for two owners; opened for two owners, and for the third
 	)
 	if len(v.slack.Messages()) == 0 {
-		t.Error("nobody was told")
+		t.Error("no one was notified")
 	}
-	for i, marks := range []int{opened, became} {
-		silent[i][status] += marks
-		for _, of := range []map[string]int{silent[i], telling[i]} {
-			delete(of, "leases update") // it is renewed for as long as it takes
+	for i, more := range []int{opened, became} {
+		without[i][status] += more
+		for _, of := range []map[string]int{without[i], with[i]} {
+			delete(of, "leases update") // the number of renewals depends on the time
 		}
-		if diff := cmp.Diff(silent[i], telling[i]); diff != "" {
-			t.Errorf("attempts to write in round %d (-without Slack, and %d marks +with Slack):\n%s", i, marks, diff)
+		if diff := cmp.Diff(without[i], with[i]); diff != "" {
+			t.Errorf("attempted writes in round %d (-without Slack, plus %d +with Slack):\n%s", i, more, diff)
 		}
 	}
 }
 
-// within fails the test where an attempt was made outside of the site, or refused for
-// lack of a right.
+// expectOnlyOwnNamespace fails the test if a write was attempted outside the site's
+// namespace or was forbidden.
 func expectOnlyOwnNamespace(t *testing.T, c site, attempts []event) {
 	t.Helper()
 	for _, e := range attempts {

@@ -25,11 +25,11 @@ import (
 
 const slackToken = "xoxb-1-the-token-of-the-drill"
 
-// channelOf is where in Slack a team is told.
+// channelOf returns the Slack channel of a team.
 func channelOf(team string) string { return "C01" + strings.ToUpper(team) }
 
-// workspace is the Slack of the teams, strict but without a pace, and the config by
-// which they are told there.
+// workspace is a strict Slack without a rate limit, and a config file that notifies
+// the teams there.
 type workspace struct {
 	*fakeslack.Server
 	file string
@@ -55,7 +55,7 @@ func newWorkspace(t *testing.T) *workspace {
 	return &workspace{fakeslack.Start(t, cfg), file}
 }
 
-// config is the config as the program reads it.
+// config returns the config as the program reads it.
 func (w *workspace) config(t *testing.T) config.Config {
 	t.Helper()
 	c, err := config.Read(w.file, catalog.All())
@@ -65,23 +65,23 @@ func (w *workspace) config(t *testing.T) config.Config {
 	return c
 }
 
-// args are the arguments by which owners are told in this Slack, which is at a URL.
+// args returns the arguments for notifications in this Slack, at the given URL.
 func (w *workspace) args(url string) []string {
 	return []string{"--config", w.file, "--slack-api-url", url}
 }
 
-// neverRefused fails the test where Slack was sent what it does not take.
+// expectNoRefusals fails the test if Slack rejected a request as invalid.
 func (w *workspace) expectNoRefusals(t *testing.T) {
 	t.Helper()
 	for _, r := range w.Refusals() {
-		t.Errorf("Slack refused: %+v", r)
+		t.Errorf("Slack rejected: %+v", r)
 	}
 }
 
-// news is one thing that a channel is told of a host.
+// notice is what a message says about a host.
 type notice struct{ channel, what, host string }
 
-// What a channel is told. A finding that came back is new.
+// Kinds of notices. A reopened finding is new.
 const (
 	isNew      = "new"
 	isDetails  = "details"
@@ -92,7 +92,7 @@ const (
 
 var hostPattern = regexp.MustCompile(`host-\d{4}\.example\.com`)
 
-// heard returns what a message told when it was posted, each thing once.
+// noticesIn returns the notices in a message as it was posted, each once.
 func noticesIn(t *testing.T, m fakeslack.Message) []notice {
 	t.Helper()
 	raw := m.Blocks
@@ -115,7 +115,7 @@ func noticesIn(t *testing.T, m fakeslack.Message) []notice {
 	return out
 }
 
-// toldBy says what a block of a message tells of the hosts in it.
+// noticeKind returns the kind of the notices in a block of a message.
 func noticeKind(m fakeslack.Message, first, block string) string {
 	switch {
 	case strings.Contains(first, "new finding"), strings.Contains(first, "reopened"):
@@ -132,7 +132,7 @@ func noticeKind(m fakeslack.Message, first, block string) string {
 	return "something else"
 }
 
-// heardIn counts what messages told.
+// countNotices counts the notices in messages.
 func countNotices(t *testing.T, messages []fakeslack.Message) map[notice]int {
 	t.Helper()
 	n := map[notice]int{}
@@ -144,23 +144,23 @@ func countNotices(t *testing.T, messages []fakeslack.Message) map[notice]int {
 	return n
 }
 
-// deliveries counts what owners are told in a Slack.
+// deliveries counts the notifications in a Slack.
 type deliveries struct {
 	slack *workspace
 
 	mu       sync.Mutex
 	sent     map[sentNotice]int
-	by       map[string]int // messages, by who sent them
-	from     int            // how many messages Slack had before
-	reported int            // news in the results of sweeps, whoever wrote it in the end
+	by       map[string]int // messages, by sender
+	from     int            // number of earlier messages in Slack
+	reported int            // transitions in the results of sweeps, whichever publisher wrote them
 }
 
-// telling is something that an owner must not be told twice.
+// sentNotice is a notice that an owner must not get twice.
 type sentNotice struct {
 	notice
 	id   string
-	life int    // how often the finding had come back
-	of   string // the owners, of what changed: in one life they may change often
+	life int    // how often the finding was reopened
+	of   string // the owners, for changes: they may change several times
 }
 
 func newDeliveries(t *testing.T) *deliveries {
@@ -170,7 +170,7 @@ func newDeliveries(t *testing.T) *deliveries {
 	return d
 }
 
-// believe counts what the result of a sweep says is new.
+// addReported counts the transitions in the result of a sweep.
 func (d *deliveries) addReported(all []audit.Transition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -182,7 +182,7 @@ func (d *deliveries) addReported(all []audit.Transition) {
 	}
 }
 
-// forget begins to count anew.
+// reset restarts the counts.
 func (d *deliveries) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -190,8 +190,8 @@ func (d *deliveries) reset() {
 	d.from = len(d.slack.Messages())
 }
 
-// count returns how much was told, and how much of it more than once. The details of
-// what is new are no news of their own, and must not come twice either.
+// count returns the number of notices and of duplicates. Details of a new finding don't
+// count as a notice, but must not be duplicated either.
 func (d *deliveries) count() (all, twice int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -204,14 +204,14 @@ func (d *deliveries) count() (all, twice int) {
 	return all, twice
 }
 
-// messages are those that Slack holds.
+// messages returns the messages in Slack since the last reset.
 func (d *deliveries) messages() []fakeslack.Message {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.slack.Messages()[d.from:]
 }
 
-// check holds what was counted against what Slack holds.
+// check compares the counts with the messages in Slack.
 func (d *deliveries) check(t *testing.T) {
 	t.Helper()
 	d.slack.expectNoRefusals(t)
@@ -223,26 +223,26 @@ func (d *deliveries) check(t *testing.T) {
 		counted[what.notice] += n
 	}
 	if diff := cmp.Diff(counted, countNotices(t, messages), cmp.AllowUnexported(notice{})); diff != "" {
-		t.Errorf("what owners were told (-counted +in Slack):\n%s", diff)
+		t.Errorf("notices (-counted +in Slack):\n%s", diff)
 	}
 }
 
-// sender returns the sender by which a replica tells owners in Slack. Slack sets no
-// pace, so it keeps none.
+// sender returns the Slack sender of a replica. It does not wait between messages
+// because Slack has no rate limit here.
 func (d *deliveries) sender(of string) notify.Sender {
 	token := func() (notify.Secret, error) { return notify.NewSecret([]byte(slackToken)) }
 	impatient := slack.Clock{Now: time.Now, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
 	return countingSender{slack.NewBot(token, d.slack.APIURL(), slack.Options{Clock: impatient}), of, d}
 }
 
-// counting is a sender that counts what was told by it.
+// countingSender is a sender that counts the notices it sends.
 type countingSender struct {
 	notify.Sender
 	by         string
 	deliveries *deliveries
 }
 
-// counted is the body of a message, with what the message is about.
+// countedBody is the body of a message with the items of its digest.
 type countedBody struct {
 	body  any
 	items []notify.Item
@@ -266,7 +266,7 @@ func (s countingSender) Send(ctx context.Context, to notify.Recipient, m notify.
 	return at, err
 }
 
-// tell counts a message that Slack took.
+// record counts a message that Slack accepted.
 func (d *deliveries) record(by string, to notify.Recipient, m notify.Message, items []notify.Item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -278,14 +278,14 @@ func (d *deliveries) record(by string, to notify.Recipient, m notify.Message, it
 			if it.Record.ID != c.ID {
 				continue
 			}
-			told := sentNotice{notice{to.Address, string(c.Event), it.Record.Subject.Name}, c.ID, it.Record.Reopened, ""}
+			sent := sentNotice{notice{to.Address, string(c.Event), it.Record.Subject.Name}, c.ID, it.Record.Reopened, ""}
 			switch c.Event {
 			case audit.EventOpened, audit.EventReopened:
-				told.what = isNew
+				sent.what = isNew
 			case audit.EventChanged:
-				told.of = strings.Join(it.Record.Owners, " ")
+				sent.of = strings.Join(it.Record.Owners, " ")
 			}
-			d.sent[told]++
+			d.sent[sent]++
 			break
 		}
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// short makes a publisher notice within seconds that it lost the lease.
+// short makes a publisher detect within seconds that it lost the lease.
 var short = []string{"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=200ms"}
 
-// TestServerStops stops the API server while somebody publishes, and starts it again.
-// The program says that it is gone and exits 3, and the next sweep sets all right:
-// the findings, and what owners are told.
+// TestServerStops stops the API server while a publisher works, and starts it again. The
+// program reports the lost lease and exits with 3, and the next sweep completes the
+// findings and notifications.
 func TestServerStops(t *testing.T) {
 	for _, row := range []struct {
 		name string
@@ -28,18 +28,18 @@ func TestServerStops(t *testing.T) {
 	}{
 		{"while findings are written", stopAfterWrites, func(t *testing.T, left outcome) {
 			if len(left.findings) == 0 || len(left.messages) > 0 {
-				t.Errorf("it stopped before the first finding or after the last: %d messages", len(left.messages))
+				t.Errorf("it stopped before the first finding or after the last one: %d messages", len(left.messages))
 			}
 		}},
-		{"while owners are told", stopAfterMessage, func(t *testing.T, left outcome) {
+		{"while owners are notified", stopAfterMessage, func(t *testing.T, left outcome) {
 			n := 0
-			for told := range countNotices(t, left.messages) {
-				if stillPending(left.findings, told) {
+			for sent := range countNotices(t, left.messages) {
+				if stillPending(left.findings, sent) {
 					n++
 				}
 			}
 			if n == 0 {
-				t.Error("every message is marked that was sent")
+				t.Error("every sent message is recorded")
 			}
 		}},
 	} {
@@ -58,7 +58,7 @@ func TestServerStops(t *testing.T) {
 			if run.code != 3 || !line.MatchString(run.errors.String()) {
 				t.Errorf("exit %d; the standard error does not match %s:\n%s", run.code, line, &run.errors)
 			}
-			if err := c.StopServer(); err != nil { // it has begun to, and may not be done
+			if err := c.StopServer(); err != nil { // wait for the stop that has begun
 				t.Fatal(err)
 			}
 			if err := c.StartServer(t.Context()); err != nil {
@@ -67,7 +67,7 @@ func TestServerStops(t *testing.T) {
 			left := v.outcome(t)
 			t.Logf("left behind: %q, %d messages", summary(left.findings), len(left.messages))
 			if cmp.Equal(withoutTimes(want.findings), withoutTimes(left.findings)) {
-				t.Error("nothing was left to be done")
+				t.Error("the stopped publisher left nothing to do")
 			}
 			row.left(t, left)
 
@@ -77,8 +77,8 @@ func TestServerStops(t *testing.T) {
 	}
 }
 
-// stopping returns what stops the API server, once. However the test ends, the server
-// runs then: others need it.
+// stopping returns a function that stops the API server once. The server is started again
+// when the test ends, because other tests need it.
 func stopping(t *testing.T, c site) func() {
 	t.Cleanup(func() {
 		if err := c.StartServer(context.WithoutCancel(t.Context())); err != nil {
@@ -93,8 +93,7 @@ func stopping(t *testing.T, c site) func() {
 }
 
 // stopAfterWrites runs a publisher and stops the API server after the lease and three
-// writes of findings. A proxy counts them, and goes
-// as the server does.
+// writes of findings. The proxy that counts the writes stops as well.
 func stopAfterWrites(t *testing.T, v *victim, stop func()) *process {
 	const answered = 4
 	started := make(chan *kubetest.Proxy, 1)
@@ -114,8 +113,8 @@ func stopAfterWrites(t *testing.T, v *victim, stop func()) *process {
 	return run
 }
 
-// stopAfterMessage runs a publisher, and stops the API server once Slack has stored
-// the first message and before it answers.
+// stopAfterMessage runs a publisher and stops the API server when Slack has stored the
+// first message and not yet responded.
 func stopAfterMessage(t *testing.T, v *victim, stop func()) *process {
 	url, end := front(v.slack, func(*http.Request) kubetest.Answer {
 		return func(w http.ResponseWriter, r *http.Request, next http.Handler) {

@@ -16,23 +16,23 @@ import (
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
-// victim is an installation whose publisher is ended in the middle of its work.
+// victim is an installation whose publisher is killed or interrupted.
 type victim struct {
 	c      site
 	binary string
 	args   []string
-	slack  *workspace         // nil: nobody is told
-	before []v1alpha1.Finding // stored when it starts
-	from   int                // how many messages Slack had then
+	slack  *workspace         // nil for no notifications
+	before []v1alpha1.Finding // stored before the run
+	from   int                // number of messages in Slack before the run
 }
 
-// world is what there is of findings, and what became of it in Slack meanwhile.
+// outcome is the findings and the Slack messages after a run.
 type outcome struct {
 	findings []v1alpha1.Finding
 	messages []fakeslack.Message
 }
 
-// restore brings back what was stored before.
+// restore restores the findings from before the run.
 func (v *victim) restore(t *testing.T) {
 	t.Helper()
 	restore(t, v.c, v.before)
@@ -41,7 +41,7 @@ func (v *victim) restore(t *testing.T) {
 	}
 }
 
-// publish lets a publisher do its work undisturbed.
+// publish runs an undisturbed publisher.
 func (v *victim) publish(t *testing.T, args ...string) {
 	t.Helper()
 	if v.slack != nil {
@@ -50,7 +50,7 @@ func (v *victim) publish(t *testing.T, args ...string) {
 	publish(t, v.c, v.binary, args...)
 }
 
-// world returns what there is now.
+// outcome returns the current findings and new messages.
 func (v *victim) outcome(t *testing.T) outcome {
 	t.Helper()
 	var w outcome
@@ -61,15 +61,15 @@ func (v *victim) outcome(t *testing.T) outcome {
 	return w
 }
 
-// kill runs a publisher, kills it after so many steps, and returns at what step that
-// was: at none if it ended before.
+// kill runs a publisher, kills it after n steps, and returns the step at which it was
+// killed, or none if it ended before.
 func (v *victim) kill(t *testing.T, n int) step {
 	t.Helper()
 	var p *process
 	ready := make(chan struct{})
 	k := &killer{at: n, strike: func() {
 		<-ready
-		// An error says that it has ended already, which its code tells too.
+		// An error means that it has already ended.
 		_ = p.cmd.Process.Kill()
 	}}
 	args := append([]string{"--findings-namespace", v.c.namespace}, v.args...)
@@ -80,7 +80,7 @@ func (v *victim) kill(t *testing.T, n int) step {
 	}
 	p = start(t, v.binary, v.c.StartProxy(t, k.server).Kubeconfig(kubetest.Guest), args...)
 	close(ready)
-	// One that a signal ended has no code.
+	// The exit code is -1 after a signal.
 	if p.end().code > 0 {
 		t.Fatalf("it ended by itself: exit %d: %s\n%s", p.code, &p.errors, &p.out)
 	}
@@ -90,40 +90,40 @@ func (v *victim) kill(t *testing.T, n int) step {
 	return k.step
 }
 
-// check holds what a fresh run made of what an ended one left against what comes of
-// an undisturbed one: the same findings, nobody told less, and nobody told again but
-// what one message told that was under way.
+// check compares the outcome of the run after a killed one with that of an undisturbed
+// run: the findings are the same, no notice is missing, and only the notices of the
+// message in flight are duplicated.
 func (v *victim) check(t *testing.T, want, left outcome) {
 	t.Helper()
 	got := v.outcome(t)
 	if diff := cmp.Diff(withoutTimes(want.findings), withoutTimes(got.findings)); diff != "" {
-		t.Errorf("findings (-undisturbed +after the end of one run and a fresh one):\n%s", diff)
+		t.Errorf("findings (-undisturbed +after a killed run and the next one):\n%s", diff)
 	}
 	v.slack.expectNoRefusals(t)
 	v.checkThreads(t, got.messages)
-	wanted, told := countNotices(t, want.messages), countNotices(t, got.messages)
+	wanted, sent := countNotices(t, want.messages), countNotices(t, got.messages)
 	for n := range wanted {
-		if told[n] == 0 {
-			t.Errorf("%v is lost", n)
+		if sent[n] == 0 {
+			t.Errorf("%v was not sent", n)
 		}
 	}
 	again := map[string][]notice{} // by channel
-	for n, times := range told {
+	for n, times := range sent {
 		switch {
 		case wanted[n] == 0:
-			t.Errorf("%v is told, and is not so", n)
+			t.Errorf("%v was sent, but not in an undisturbed run", n)
 		case times > 2:
-			t.Errorf("%v is told %d times", n, times)
+			t.Errorf("%v was sent %d times", n, times)
 		case times == 2:
 			again[n.channel] = append(again[n.channel], n)
 			if !stillPending(left.findings, n) {
-				t.Errorf("%v was told and marked so, and is told again", n)
+				t.Errorf("%v was recorded as sent and sent again", n)
 			}
 		}
 	}
 	for channel, all := range again {
 		if !slices.ContainsFunc(left.messages, func(m fakeslack.Message) bool { return containsAll(noticesIn(t, m), all) }) {
-			t.Errorf("channel %s is told again what was in several messages: %v", channel, all)
+			t.Errorf("channel %s got notices of several messages again: %v", channel, all)
 		}
 	}
 	if t.Failed() {
@@ -131,8 +131,8 @@ func (v *victim) check(t *testing.T, want, left outcome) {
 	}
 }
 
-// checkThreads fails the test where something does not stand beneath the message that
-// told of the opening.
+// checkThreads fails the test if a notice is not in the thread of the message that
+// announced the finding.
 func (v *victim) checkThreads(t *testing.T, messages []fakeslack.Message) {
 	t.Helper()
 	opened := map[string][]notice{} // by message
@@ -143,7 +143,7 @@ func (v *victim) checkThreads(t *testing.T, messages []fakeslack.Message) {
 		for _, n := range noticesIn(t, m) {
 			parent := notice{n.channel, isNew, n.host}
 			if (n.what == isNew) != (m.Thread == "") || n.what != isNew && !slices.Contains(opened[m.Thread], parent) {
-				t.Errorf("%v stands beneath %q", n, m.Thread)
+				t.Errorf("%v is in the thread %q", n, m.Thread)
 			}
 		}
 	}
@@ -153,18 +153,18 @@ func containsAll(all, some []notice) bool {
 	return !slices.ContainsFunc(some, func(n notice) bool { return !slices.Contains(all, n) })
 }
 
-// unmarked reports whether something is still to be told by what is stored.
+// stillPending reports whether a notice is pending in the stored findings.
 func stillPending(findings []v1alpha1.Finding, n notice) bool {
 	for _, f := range findings {
 		if f.Spec.Subject.Name != n.host || f.Status == nil {
 			continue
 		}
 		for _, m := range f.Status.Notifications {
-			due := string(m.Pending)
+			event := string(m.Pending)
 			if m.Pending == "opened" || m.Pending == "reopened" {
-				due = isNew
+				event = isNew
 			}
-			if channelOf(string(m.Owner)) == n.channel && due == n.what {
+			if channelOf(string(m.Owner)) == n.channel && event == n.what {
 				return true
 			}
 		}
@@ -172,27 +172,27 @@ func stillPending(findings []v1alpha1.Finding, n notice) bool {
 	return false
 }
 
-// killer kills a publisher at one of its steps. From then on nothing is answered.
+// killer kills a publisher at one of its steps, and then answers no more requests.
 type killer struct {
-	at     int // how many steps it is let take
+	at     int // number of steps before the kill
 	strike func()
 
 	mu    sync.Mutex
 	steps int
-	step  step // at which it struck; empty: it did not
+	step  step // at which it was killed, or empty
 }
 
-// step is where a publisher may be killed. The time after an answer of Slack and
-// before the mark of it is that before a write.
+// step is a point at which a publisher can be killed. The point after a response of
+// Slack and before it is recorded is before a write.
 type step string
 
 const (
 	beforeWrite  step = "before a write"
 	beforeSlack  step = "before a message reaches Slack"
-	beforeAnswer step = "before Slack answers for what it stored"
+	beforeAnswer step = "before Slack responds to a stored message"
 )
 
-// reach counts a step, and reports whether the publisher got no further.
+// reach counts a step and reports whether the publisher has been killed.
 func (k *killer) reach(s step) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -204,14 +204,14 @@ func (k *killer) reach(s step) bool {
 	return k.step != ""
 }
 
-// struck reports whether the publisher was killed.
+// struck reports whether the publisher has been killed.
 func (k *killer) struck() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.step != ""
 }
 
-// server stands before the API server.
+// server handles requests to the API server.
 func (k *killer) server(r *http.Request) kubetest.Answer {
 	if writes(r) && k.reach(beforeWrite) || k.struck() {
 		return kubetest.Hang()
@@ -219,7 +219,7 @@ func (k *killer) server(r *http.Request) kubetest.Answer {
 	return nil
 }
 
-// slack stands before Slack.
+// slack handles requests to Slack.
 func (k *killer) slack(*http.Request) kubetest.Answer {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if k.reach(beforeSlack) {
@@ -236,22 +236,22 @@ func (k *killer) slack(*http.Request) kubetest.Answer {
 	}
 }
 
-// hang waits for the end of whoever asked. Only once a request is read is it seen
-// that they are gone.
+// hang waits until the client is gone, which the server only notices once it has read
+// the request.
 func hang(r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
 
-// pass hands an answer on.
+// pass writes a recorded response.
 func pass(answer *httptest.ResponseRecorder, w http.ResponseWriter) {
 	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// front serves a workspace at another URL, with an answer before each request. The
-// end waits for all that is under way.
+// front serves a workspace at another URL and asks decide for each request. end waits
+// for requests in flight.
 func front(w *workspace, decide kubetest.Decide) (url string, end func()) {
 	s := httptest.NewServer(kubetest.Disturb(w.Server, decide))
 	return s.URL + "/api/", func() {
@@ -260,6 +260,6 @@ func front(w *workspace, decide kubetest.Decide) (url string, end func()) {
 	}
 }
 
-// after lets a number of writes pass, calls a function at the next one, and answers
-// neither that nor any later request.
+// after forwards n writes, calls strike at the next one, and answers neither that nor
+// any later request.
 func after(n int, strike func()) kubetest.Decide { return (&killer{at: n, strike: strike}).server }

@@ -1,4 +1,4 @@
-// Package faults has tests alone: of sweeps that publish and tell owners while the
-// API server and Slack misbehave by a seeded script, and of the laws that hold
-// afterwards whatever went wrong.
+// Package faults tests sweeps that publish and notify owners while the API server and
+// Slack misbehave according to a seeded script, and checks the laws that hold
+// whatever goes wrong. It contains only tests.
 package faults

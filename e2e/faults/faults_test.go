@@ -21,11 +21,11 @@ var control = &kubetest.Shared{}
 
 func TestMain(m *testing.M) { os.Exit(control.Main(m)) }
 
-// fewSeeds is how many runs a test makes that is not asked for more.
+// fewSeeds is the default number of runs.
 const fewSeeds = "30"
 
-// TestLawsHoldThroughFaults plays runs by chance, each by the seed that is its
-// number. AUDIT_FAULT_SEEDS says how many, AUDIT_FAULT_SEED with which to begin.
+// TestLawsHoldThroughFaults plays random runs, each seeded by its number.
+// AUDIT_FAULT_SEEDS is the number of runs, AUDIT_FAULT_SEED the first seed.
 func TestLawsHoldThroughFaults(t *testing.T) {
 	l := newLab(t)
 	first := number(t, cmp.Or(os.Getenv("AUDIT_FAULT_SEED"), "1"))
@@ -42,7 +42,7 @@ func TestLawsHoldThroughFaults(t *testing.T) {
 			broken++
 		}
 	}
-	t.Logf("%d runs of %d broke a law\n%s", broken, seeds, &sum)
+	t.Logf("%d of %d runs broke a law\n%s", broken, seeds, &sum)
 }
 
 func number(t *testing.T, text string) uint64 {
@@ -54,8 +54,8 @@ func number(t *testing.T, text string) uint64 {
 	return n
 }
 
-// TestLawsHoldInRunsThatBrokeThem plays the runs that are kept. Each broke a law once,
-// or would without one of the defences.
+// TestLawsHoldInRunsThatBrokeThem plays the runs in testdata. Each broke a law once, or
+// would without one of the defenses.
 func TestLawsHoldInRunsThatBrokeThem(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	if err != nil || len(paths) == 0 {
@@ -73,17 +73,17 @@ func TestLawsHoldInRunsThatBrokeThem(t *testing.T) {
 			was := sum.disturbed
 			l.run(t, &r.plan, r.api, r.slack, &sum)
 			if sum.disturbed == was {
-				t.Error("none of its faults came about")
+				t.Error("none of its faults happened")
 			}
 		})
 	}
 }
 
-// mostClean is how many clean sweeps it may take at most until there is nothing to
-// do any more: some may have to see a violation before it is opened.
+// maxClean is the maximum number of clean sweeps until there is nothing left to do: some
+// findings are pending for several sweeps.
 const maxClean = 6
 
-// run plays a plan with given faults, and holds what comes of it against the laws.
+// run plays a plan with the given faults and checks the laws.
 func (l *lab) run(t *testing.T, p *plan, faults func(kubetest.Step) kubetest.Fault, slackFaults func(fakeslack.Step) fakeslack.Fault, sum *totals) {
 	t.Helper()
 	l.clear(t)
@@ -97,7 +97,7 @@ func (l *lab) run(t *testing.T, p *plan, faults func(kubetest.Step) kubetest.Fau
 		l.setWorld(t, a.World)
 		s.clock.pass(a.Later)
 		h.add(t, s.sweep(t, a.Change))
-		// The next one would wait for it to run out.
+		// The next sweep would wait until the lease expires.
 		l.freeLease(t)
 	}
 	for n := 0; ; n++ {
@@ -106,24 +106,24 @@ func (l *lab) run(t *testing.T, p *plan, faults func(kubetest.Step) kubetest.Fau
 		last := s.sweep(t, nil)
 		h.add(t, last)
 		if holder := l.freeLease(t); holder != "" {
-			t.Errorf("sweep %d: the lease is not given back by %s", s.act, holder)
+			t.Errorf("sweep %d: the lease is not released by %s", s.act, holder)
 		}
 		if last.quiet() {
 			break
 		}
 		if n == maxClean {
-			t.Errorf("sweep %d: there is still something to do", s.act)
+			t.Errorf("sweep %d: there is still something left to do", s.act)
 			break
 		}
 	}
 	h.finish(t)
 	sum.add(s, h)
 	if t.Failed() {
-		t.Logf("to be kept in testdata, with a line before it that says what went wrong:\n%s", s.text(t))
+		t.Logf("save this in testdata, with a description of what went wrong at the start:\n%s", s.text(t))
 	}
 }
 
-// quiet reports whether a sweep changed nothing and told nobody anything.
+// quiet reports whether a sweep changed nothing and notified no one.
 func (s *swept) quiet() bool {
 	if s.err != nil || len(s.published.Deliveries) > 0 || len(s.before) != len(s.after) {
 		return false
@@ -136,15 +136,15 @@ func (s *swept) quiet() bool {
 	return true
 }
 
-// The files of a run that is kept.
+// The files of a saved run.
 const (
 	planFile  = "plan.json"
 	apiFile   = "API server"
 	slackFile = "Slack"
 )
 
-// text is a run as it is kept: with all that happens in it, so that it stays what it
-// is where seeds come to mean something else.
+// text returns the run with all faults that happened, for testdata. It stays the same run
+// when the meaning of seeds changes.
 func (s *stage) text(t *testing.T) string {
 	t.Helper()
 	p, err := json.Marshal(s.plan)
@@ -158,14 +158,14 @@ func (s *stage) text(t *testing.T) string {
 	}}))
 }
 
-// run is a run that was kept.
+// run is a saved run.
 type run struct {
 	plan  plan
 	api   func(kubetest.Step) kubetest.Fault
 	slack func(fakeslack.Step) fakeslack.Fault
 }
 
-// readRun reads a run that was kept.
+// readRun reads a saved run.
 func readRun(path string) (*run, error) {
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
@@ -181,14 +181,14 @@ func readRun(path string) (*run, error) {
 		case slackFile:
 			r.slack, err = fakeslack.ParseScript(string(f.Data))
 		default:
-			err = fmt.Errorf("a run has no file %q", f.Name)
+			err = fmt.Errorf("unknown file %q", f.Name)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
 	}
 	if len(r.plan.Acts) == 0 || r.api == nil || r.slack == nil {
-		return nil, fmt.Errorf("read %s: something is missing", path)
+		return nil, fmt.Errorf("read %s: a file is missing", path)
 	}
 	return &r, nil
 }

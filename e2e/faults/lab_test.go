@@ -24,17 +24,17 @@ import (
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
-// home is the namespace of the findings, and the name of the Lease in it.
+// home is the namespace of the findings, and the name of the Lease.
 const home = "audit"
 
-// lab is the cluster that all runs are played on, one after the other.
+// lab is the cluster that all runs use, one after the other.
 type lab struct {
 	cluster *kubetest.Cluster
 	client  kubernetes.Interface
-	store   *store.Store // without faults
+	store   *store.Store // bypasses the faults
 	source  *source.Source
 	now     world
-	truth   truth // of the world as it is; nil: nobody has looked
+	truth   truth // of the current world, nil if not yet observed
 }
 
 func newLab(t *testing.T) *lab {
@@ -61,12 +61,12 @@ func newLab(t *testing.T) *lab {
 		t.Fatal(err)
 	}
 	createNamespaces(t, l.client)
-	// For so long the API server lets every creation of a new kind wait.
+	// The API server delays creations of a new kind for this long.
 	time.Sleep(2100 * time.Millisecond)
 	return l
 }
 
-// clear takes all findings away and frees the lease.
+// clear deletes all findings and frees the lease.
 func (l *lab) clear(t *testing.T) {
 	t.Helper()
 	client, err := dynamic.NewForConfig(l.cluster.Config(kubetest.Admin))
@@ -90,12 +90,12 @@ func (l *lab) freeLease(t *testing.T) string {
 	return holder
 }
 
-// stored returns what is stored, by ID.
+// stored returns the stored findings by ID.
 func (l *lab) stored(t *testing.T) map[string]audit.Stored {
 	t.Helper()
 	records, newer, err := l.store.Load(t.Context())
 	if err != nil || len(newer) > 0 {
-		t.Fatalf("load what is stored: %v, not understood %q", err, newer)
+		t.Fatalf("load findings: %v, of a newer version %q", err, newer)
 	}
 	out := map[string]audit.Stored{}
 	for _, s := range records {
@@ -112,7 +112,7 @@ func (l *lab) setWorld(t *testing.T, w world) {
 	}
 }
 
-// clock is a time that passes when somebody waits, and when a test says so.
+// clock is a clock that advances when a client sleeps or a test says so.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -132,18 +132,18 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// Sleep waits as slack.Clock has it.
+// Sleep advances the clock, for slack.Clock.
 func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	c.pass(d)
 	return ctx.Err()
 }
 
-// hurry is no time between two tries.
+// noSleep does not wait between retries.
 func noSleep(context.Context, time.Duration) {}
 
-// mayStale reports whether a list may be an earlier one: those of the findings, and
-// all of the first look at the world. The second look, which is one narrowed to
-// namespaces or made under the lease, is honest: it is the defence against the rest.
+// mayStale reports whether a list may be stale: those of findings, and all lists of the
+// sweep. The confirmation, whose lists are narrowed to namespaces or made under the
+// lease, is not, because it is the defense against stale lists.
 func mayStale(publishing func() bool) func(*http.Request) bool {
 	return func(r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/findings") {
@@ -153,10 +153,10 @@ func mayStale(publishing func() bool) func(*http.Request) bool {
 	}
 }
 
-// truth is what a sweep finds that nobody disturbs.
+// truth is the findings of an undisturbed sweep, by ID.
 type truth map[string]audit.Finding
 
-// look returns the truth of the world as it is.
+// observe returns the truth of the current world.
 func (s *stage) observe(t *testing.T) truth {
 	t.Helper()
 	if s.truth != nil {
@@ -164,8 +164,8 @@ func (s *stage) observe(t *testing.T) truth {
 	}
 	res, err := audit.Sweep(t.Context(), s.source, catalog.All(), settings(), s.clock.Now, nil)
 	if err != nil || !res.Complete() {
-		// The test may be elsewhere: the world also turns beside it.
-		t.Errorf("look at the world: %v", err)
+		// Not Fatal: the world may change in another goroutine than the test's.
+		t.Errorf("observe the world: %v", err)
 		return truth{}
 	}
 	s.truth = truth{}
@@ -175,8 +175,8 @@ func (s *stage) observe(t *testing.T) truth {
 	return s.truth
 }
 
-// liesTo reports whether the sweep was answered with lists of before, or was told by
-// what speaks like an API server that a finding is not there which is.
+// misled reports whether the sweep got stale lists, or a "not found" for a finding that
+// exists.
 func (s *stage) misled() bool {
 	prefix := fmt.Sprintf("%d ", s.act)
 	for step, fault := range s.script.Applied() {

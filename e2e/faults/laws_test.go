@@ -12,14 +12,14 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// history is what a run has come to, held against the laws sweep by sweep.
+// history is the sweeps of a run, which are checked against the laws one by one.
 type history struct {
 	plan   *plan
 	board  *workspace
 	sweeps []*swept
 }
 
-// add holds one more sweep against the laws.
+// add adds a sweep and checks the laws.
 func (h *history) add(t *testing.T, s *swept) {
 	t.Helper()
 	h.sweeps = append(h.sweeps, s)
@@ -36,14 +36,13 @@ func (h *history) add(t *testing.T, s *swept) {
 	}
 }
 
-// wronglyEnded: a finding is resolved, or one that waits taken back, only where its
-// violation was not there at some moment of the sweep.
+// wronglyEnded: a finding is only resolved, and a pending one only dropped, if its
+// violation was absent at some moment of the sweep.
 //
-// A sweep that was told of an earlier world looks again at the objects that the
-// finding names before it ends it. Of what else took part in the violation since
-// then it cannot know, where the list that would tell was an old one: such a finding
-// is opened again by the next sweep. So there the law is that a violation of the
-// objects that the finding names is not resolved.
+// A sweep with stale lists reads the objects that the finding names again before it
+// resolves the finding. It can't know of other objects that joined the violation since
+// then; the next sweep reopens such a finding. So in this case the law is weaker: a
+// violation of the objects that the finding names is not resolved.
 func (s *swept) wronglyEnded(t *testing.T, id string, was, is audit.Stored) {
 	t.Helper()
 	there := was.State == audit.StateOpen || was.State == audit.StatePending
@@ -56,7 +55,7 @@ func (s *swept) wronglyEnded(t *testing.T, id string, was, is audit.Stored) {
 			return
 		}
 	}
-	t.Errorf("sweep %d: %s was %s and became %q although its violation was there all the time", s.act, id, was.State, is.State)
+	t.Errorf("sweep %d: %s was %s and became %q although it was violated throughout", s.act, id, was.State, is.State)
 }
 
 func shared(a, b []rules.Object) int {
@@ -69,9 +68,9 @@ func shared(a, b []rules.Object) int {
 	return n
 }
 
-// wronglyOpened: what is opened, or waits to be, a clean sweep of a world that there
-// was during the sweep finds too; and, but after lists of an earlier world, in the
-// same words.
+// wronglyOpened: a finding that is opened or pending is also found by a clean sweep of a
+// world that existed during the sweep and, unless lists were stale, with the same
+// content.
 func (s *swept) wronglyOpened(t *testing.T, id string, was, is audit.Stored) {
 	t.Helper()
 	if is.State != audit.StateOpen && is.State != audit.StatePending {
@@ -86,7 +85,7 @@ func (s *swept) wronglyOpened(t *testing.T, id string, was, is audit.Stored) {
 		}
 		want, got := content(f), content(is.Finding)
 		if !s.reportsComplete() {
-			// What a cause is told from may be what could not be read.
+			// The cause may depend on objects that could not be read.
 			want.Cause, got.Cause = "", ""
 		}
 		diff := cmp.Diff(want, got)
@@ -100,11 +99,11 @@ func (s *swept) wronglyOpened(t *testing.T, id string, was, is audit.Stored) {
 		t.Errorf("sweep %d: %s is %s and was never violated", s.act, id, is.State)
 	case len(s.truths) > 1, cmp.Equal(content(was.Finding), content(is.Finding)):
 	default:
-		t.Errorf("sweep %d: %s is in words of no world (-clean sweep +stored): %s", s.act, id, diffs)
+		t.Errorf("sweep %d: %s has the content of no world (-clean sweep +stored): %s", s.act, id, diffs)
 	}
 }
 
-// words is what a finding says, without its life.
+// content returns a finding without its lifecycle.
 func content(f audit.Finding) audit.Finding {
 	return audit.Finding{
 		Rule: f.Rule, Severity: f.Severity, Verdict: f.Verdict, Owners: f.Owners, Message: f.Message, Cause: f.Cause,
@@ -120,13 +119,13 @@ func atUTC(objects []rules.Object) []rules.Object {
 	return out
 }
 
-// wholeTruth reports whether a sweep says that it read, stored and told all.
+// reportsComplete reports whether a sweep claims to have read, stored and sent everything.
 func (s *swept) reportsComplete() bool {
 	return s.err == nil && s.res.Complete() && len(s.published.Failed) == 0
 }
 
-// honest: a sweep that says that it was complete reports what a clean one finds, and
-// what it says of the findings is what is stored.
+// honest: a sweep that reports itself as complete has the findings of a clean sweep, and
+// reports their stored states.
 func (s *swept) honest(t *testing.T) {
 	t.Helper()
 	if !s.reportsComplete() || s.misled || len(s.truths) > 1 {
@@ -141,40 +140,41 @@ func (s *swept) honest(t *testing.T) {
 		got, reported := found[id]
 		switch {
 		case there != reported:
-			t.Errorf("sweep %d says that it is complete: %s is there: %t, reported: %t", s.act, id, there, reported)
+			t.Errorf("sweep %d reports itself as complete: %s is violated: %t, reported: %t", s.act, id, there, reported)
 		case !cmp.Equal(content(want), content(got)):
-			t.Errorf("sweep %d says that it is complete and of %s (-clean sweep +reported):\n%s", s.act, id, cmp.Diff(content(want), content(got)))
+			t.Errorf("sweep %d reports itself as complete: content of %s (-clean sweep +reported):\n%s", s.act, id, cmp.Diff(content(want), content(got)))
 		}
 	}
 	for _, tr := range s.published.Transitions {
 		if is := s.after[tr.Record.ID]; !tr.Delete && is.State != tr.Record.State || tr.Delete && is.Version != "" {
-			t.Errorf("sweep %d says that %s is %s, and it is %q", s.act, tr.Record.ID, tr.Record.State, is.State)
+			t.Errorf("sweep %d reports %s as %s, but %q is stored", s.act, tr.Record.ID, tr.Record.State, is.State)
 		}
 	}
 }
 
-// undisturbed: a sweep without faults ends well, whatever went before it, and leaves
-// nothing half done.
+// undisturbed: a sweep without faults succeeds, whatever happened before, and leaves
+// nothing incomplete.
 func (s *swept) undisturbed(t *testing.T) {
 	t.Helper()
 	if !s.reportsComplete() || s.unreleased || len(audit.Undelivered(s.published.Deliveries)) > 0 {
-		t.Errorf("sweep %d is clean and not complete: %v, %+v", s.act, s.err, s.published)
+		t.Errorf("sweep %d is clean but not complete: %v, %+v", s.act, s.err, s.published)
 		return
 	}
 	for _, id := range sortedIDs(maps.Keys(s.truths[0])) {
 		if diff := cmp.Diff(content(s.truths[0][id]), content(s.after[id].Finding)); diff != "" {
-			t.Errorf("sweep %d is clean and left %s (-of a clean sweep alone +stored):\n%s", s.act, id, diff)
+			t.Errorf("sweep %d is clean: content of %s (-clean sweep +stored):\n%s", s.act, id, diff)
 		}
 	}
 	for _, id := range sortedIDs(maps.Keys(s.after)) {
 		if is := s.after[id]; is.Incomplete || is.Stale {
-			t.Errorf("sweep %d left %s bare: %t, with labels of another state: %t", s.act, id, is.Incomplete, is.Stale)
+			t.Errorf("sweep %d left %s without status: %t, with labels of another state: %t", s.act, id, is.Incomplete, is.Stale)
 		}
 	}
 }
 
-// tells: what is still to be told after a sweep that says that it stored all, it says
-// was not delivered. One that was lied to about the findings does not know.
+// reportsPending: if a notification is pending after a sweep that stored all findings, the
+// sweep reports the owner as undelivered. This does not apply if the sweep got stale
+// findings.
 func (s *swept) reportsPending(t *testing.T) {
 	t.Helper()
 	if s.err != nil || s.misled || len(s.published.Failed) > 0 {
@@ -185,13 +185,13 @@ func (s *swept) reportsPending(t *testing.T) {
 		for _, m := range s.after[id].Notifications {
 			said := slices.ContainsFunc(undelivered, func(d audit.Delivery) bool { return d.Owner == m.Owner || d.Owner == platform })
 			if m.Pending != "" && !said {
-				t.Errorf("sweep %d: %s is still to be told %s of %s, and no delivery failed: %+v", s.act, m.Owner, m.Pending, id, s.published.Deliveries)
+				t.Errorf("sweep %d: the notification of %s (%s of %s) is pending, but no delivery failed: %+v", s.act, m.Owner, m.Pending, id, s.published.Deliveries)
 			}
 		}
 	}
 }
 
-// wronglyMarked: that an owner was told something is stored only once Slack has it.
+// wronglyRecorded: a notification is only recorded as sent if Slack has it.
 func (h *history) wronglyRecorded(t *testing.T, s *swept, was, is audit.Stored) {
 	t.Helper()
 	for _, m := range is.Notifications {
@@ -199,21 +199,21 @@ func (h *history) wronglyRecorded(t *testing.T, s *swept, was, is audit.Stored) 
 			continue
 		}
 		if len(h.notificationsOf(is.ID, m.Owner, s.act)) == 0 {
-			t.Errorf("sweep %d: it is stored that %s was told %s of %s, which Slack does not have", s.act, m.Owner, m.Last, is.ID)
+			t.Errorf("sweep %d: the notification of %s (%s of %s) is recorded, but Slack does not have it", s.act, m.Owner, m.Last, is.ID)
 		}
 	}
 }
 
-// told is a thing that Slack has, as it was told to an owner or in place of them.
+// notification is a notification in Slack, sent to an owner or to the fallback owner.
 type notification struct {
 	act      int
 	event    audit.Event
-	life     int // how often the finding had come back
+	life     int // how often the finding was reopened
 	answered bool
 }
 
-// tellings returns what Slack has of a finding for an owner, in order: of one sweep,
-// or with -1 of all.
+// notificationsOf returns the notifications of a finding for an owner, in order: those
+// of one sweep, or of all sweeps if act is -1.
 func (h *history) notificationsOf(id, owner string, act int) []notification {
 	var out []notification
 	for _, m := range h.board.messages() {
@@ -234,8 +234,8 @@ func (h *history) notificationsOf(id, owner string, act int) []notification {
 	return out
 }
 
-// finish holds the end of a run against that of an undisturbed one, and all that was
-// told against what happened.
+// finish checks the laws that hold at the end of a run: the findings are those of an
+// undisturbed sweep, and every notification was sent.
 func (h *history) finish(t *testing.T) {
 	t.Helper()
 	last := h.sweeps[len(h.sweeps)-1]
@@ -243,7 +243,7 @@ func (h *history) finish(t *testing.T) {
 		is := last.after[id]
 		_, there := last.truths[0][id]
 		if there != (is.State == audit.StateOpen) {
-			t.Errorf("at the end %s is violated: %t, and it is %q", id, there, is.State)
+			t.Errorf("at the end, %s is violated: %t, stored: %q", id, there, is.State)
 		}
 		owners := map[string]bool{}
 		for _, m := range is.Notifications {
@@ -253,18 +253,18 @@ func (h *history) finish(t *testing.T) {
 		}
 		for _, owner := range is.Owners {
 			if is.State == audit.StateOpen && !owners[owner] {
-				t.Errorf("at the end %s is open and nobody told %s", id, owner)
+				t.Errorf("at the end, %s is open and %s was not notified", id, owner)
 			}
 		}
 	}
 }
 
-// lost: at the end every owner was told of what is open, and of what is not any more
-// that it is over.
+// lost: at the end, every owner has been notified of each open finding, and of the
+// resolution of each finding that was opened.
 func (h *history) lost(t *testing.T, is audit.Stored, m audit.Notification) {
 	t.Helper()
 	if m.Pending != "" || m.Claim.By != "" {
-		t.Errorf("at the end %s is to be told %q of %s, taken by %q", m.Owner, m.Pending, is.ID, m.Claim.By)
+		t.Errorf("at the end, the notification of %s (%q of %s) is pending, claimed by %q", m.Owner, m.Pending, is.ID, m.Claim.By)
 	}
 	opening, details, end := -1, -1, -1
 	all := h.notificationsOf(is.ID, m.Owner, -1)
@@ -272,7 +272,7 @@ func (h *history) lost(t *testing.T, is audit.Stored, m audit.Notification) {
 		switch what.event {
 		case audit.EventOpened, audit.EventReopened:
 			opening = i
-		case audit.EventDetails, audit.EventChanged: // which tells all of it, too
+		case audit.EventDetails, audit.EventChanged: // which contains the details
 			details = i
 		case audit.EventResolved:
 			end = i
@@ -280,23 +280,23 @@ func (h *history) lost(t *testing.T, is audit.Stored, m audit.Notification) {
 	}
 	switch {
 	case is.State == audit.StateOpen && opening < 0, is.State == audit.StateOpen && end > opening && !changedAfter(all, end):
-		t.Errorf("at the end %s is open, and Slack has for %s: %+v", is.ID, m.Owner, all)
+		t.Errorf("at the end, %s is open, and Slack has for %s: %+v", is.ID, m.Owner, all)
 	case is.State == audit.StateOpen && details < opening:
-		t.Errorf("at the end %s is open, and Slack has no details for %s: %+v", is.ID, m.Owner, all)
+		t.Errorf("at the end, %s is open, and Slack has no details for %s: %+v", is.ID, m.Owner, all)
 	case is.State == audit.StateResolved && opening >= 0 && end < opening:
-		t.Errorf("at the end %s is over, and Slack has for %s: %+v", is.ID, m.Owner, all)
+		t.Errorf("at the end, %s is resolved, and Slack has for %s: %+v", is.ID, m.Owner, all)
 	}
 }
 
-// changedAfter reports whether an owner who was told of the end, without an answer
-// that the end came through, was told of the finding afterwards.
+// changedAfter reports whether an owner got a change of the finding after a notification
+// of its resolution that had no response.
 func changedAfter(all []notification, end int) bool {
 	return !all[end].answered && slices.ContainsFunc(all[end:], func(w notification) bool { return w.event == audit.EventChanged })
 }
 
-// doubled: nothing is told twice of one life of a finding, but where the answer to
-// the first time got lost, or it could not be stored that it had come and the sweep
-// said so. That a finding changed may be news each time that the world turned.
+// sentTwice: no event of one life of a finding is sent twice, unless the response to the
+// first message was lost, or the sweep could not record it and reported that. Changes
+// may be sent again whenever the world has changed.
 func (h *history) sentTwice(t *testing.T, id, owner string) {
 	t.Helper()
 	type once struct {
@@ -308,7 +308,7 @@ func (h *history) sentTwice(t *testing.T, id, owner string) {
 		key := once{what.event, what.life}
 		switch what.event {
 		case audit.EventReleased:
-			// Whoever owns it again hears of it as of a new one.
+			// For an owner who gets it back, the finding is new.
 			maps.DeleteFunc(first, func(k once, _ notification) bool { return k.event != audit.EventReleased })
 		case audit.EventOpened, audit.EventReopened:
 			delete(first, once{audit.EventReleased, what.life})
@@ -321,12 +321,12 @@ func (h *history) sentTwice(t *testing.T, id, owner string) {
 		if what.event == audit.EventChanged && what.act > was.act && (h.worldChanged(was.act, what.act) || h.differs(id, was.act, what.act)) {
 			continue
 		}
-		t.Errorf("sweep %d: %s was told %s of %s again, as in sweep %d, which had an answer", what.act, owner, what.event, id, was.act)
+		t.Errorf("sweep %d: %s was notified of %s of %s again; sweep %d had got a response", what.act, owner, what.event, id, was.act)
 	}
 }
 
-// unsaid reports whether a sweep said that something could not be delivered to an
-// owner, or stored.
+// reportedUndelivered reports whether a sweep failed or reported a failed delivery to an
+// owner.
 func (h *history) reportedUndelivered(act int, owner string) bool {
 	s := h.sweeps[act]
 	return s.err != nil || slices.ContainsFunc(audit.Undelivered(s.published.Deliveries), func(d audit.Delivery) bool {
@@ -334,7 +334,7 @@ func (h *history) reportedUndelivered(act int, owner string) bool {
 	})
 }
 
-// turned reports whether the world was another one in between.
+// worldChanged reports whether the world changed between two acts.
 func (h *history) worldChanged(from, to int) bool {
 	acts := h.plan.Acts
 	for n := from; n < min(to, len(acts)); n++ {
@@ -345,15 +345,15 @@ func (h *history) worldChanged(from, to int) bool {
 	return false
 }
 
-// differs reports whether a finding rests on other objects after one sweep than after
-// an earlier one, as it may where the world did not turn between: a sweep that cannot
-// see all of it tells of the change that one before had seen.
+// differs reports whether a finding names other objects after one sweep than after an
+// earlier one. This can happen without a change of the world: a sweep that can't read
+// everything notifies of the difference.
 func (h *history) differs(id string, from, to int) bool {
 	objects := func(n int) []rules.Object { return h.sweeps[n].after[id].Objects }
 	return !slices.Equal(objects(from), objects(to))
 }
 
-// sortedIDs returns all of some keys once, sorted.
+// sortedIDs returns the distinct keys, sorted.
 func sortedIDs(all ...iter.Seq[string]) []string {
 	var ids []string
 	for _, some := range all {

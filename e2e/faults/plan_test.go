@@ -17,34 +17,34 @@ import (
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
-// plan is one run: all that happens in it but the faults themselves.
+// plan is a run without its faults.
 type plan struct {
 	Acts []act
-	// Sweeps is how many sweeps have to see a violation before it is opened.
+	// Sweeps is the number of sweeps that must see a violation before it is opened.
 	Sweeps int
 }
 
-// act is one sweep and what comes before it.
+// act is a sweep and the changes before it.
 type act struct {
 	World world
-	// Turn is what becomes of the world after the sweep has read it and before it
-	// publishes; nil: nothing.
+	// Change is the world after the sweep has read it and before it publishes, or nil
+	// for no change.
 	Change *world        `json:",omitempty"`
-	Later  time.Duration // since the act before
+	Later  time.Duration // after the previous act
 
 	odds  kubetest.Odds
 	slack float64
 }
 
-// newPlan draws a run: a clean sweep at most, some with faults, and clean ones at
-// the end.
+// newPlan draws a run: possibly a clean sweep, some sweeps with faults, and clean sweeps
+// at the end.
 func newPlan(seed uint64) *plan {
 	r := rand.New(rand.NewPCG(seed, 8))
 	p := &plan{Sweeps: 1 + r.IntN(4)/3}
 	w := newWorld(r)
 	were := []world{w}
-	turn := func() {
-		// What was mended comes back, now and then.
+	change := func() {
+		// Sometimes an earlier world comes back.
 		if w = w.changed(r); r.IntN(3) == 0 {
 			w = were[r.IntN(len(were))]
 		}
@@ -55,23 +55,23 @@ func newPlan(seed uint64) *plan {
 	}
 	for range 2 + r.IntN(2) {
 		if len(p.Acts) > 0 && r.IntN(4) > 0 {
-			turn()
+			change()
 		}
 		a := act{World: w, Later: time.Duration(1+r.IntN(120)) * time.Minute}
 		a.odds.Once = []float64{0, 0.02, 0.1, 0.3}[r.IntN(4)]
 		a.odds.Always = []float64{0, 0, 0.01, 0.03, 0.1}[r.IntN(5)]
 		a.slack = []float64{0, 0.1, 0.3, 0.7}[r.IntN(4)]
 		if r.IntN(5) == 0 {
-			turn()
-			turned := w
-			a.Change = &turned
+			change()
+			changed := w
+			a.Change = &changed
 		}
 		p.Acts = append(p.Acts, a)
 	}
 	return p
 }
 
-// faults returns what picks the faults of the run, by a seed.
+// faults returns the functions that pick the faults of the run, for a seed.
 func (p *plan) faults(seed uint64) (func(kubetest.Step) kubetest.Fault, func(fakeslack.Step) fakeslack.Fault) {
 	odds := func(n int) kubetest.Odds {
 		if n >= len(p.Acts) {
@@ -97,11 +97,11 @@ func team(i int) string { return fmt.Sprintf("team-%c", 'a'+i) }
 
 func host(i int) string { return fmt.Sprintf("host-%d.example.com", i) }
 
-// world is what may be wrong in a cluster of a few teams with a namespace each.
+// world is the state of a cluster with a few teams that have a namespace each.
 type world struct {
-	// Claims says which team claims which host.
+	// Claims are the hosts of each team.
 	Claims [teams][hosts]bool
-	// Denies says of each namespace how many directions it denies by default: none,
+	// Denies is the number of directions with a default deny in each namespace: none,
 	// Ingress, or both.
 	Denies [teams]int
 }
@@ -118,7 +118,7 @@ func newWorld(r *rand.Rand) world {
 	return w
 }
 
-// turned returns the world with something in it changed.
+// changed returns the world with a few changes.
 func (w world) changed(r *rand.Rand) world {
 	for range 1 + r.IntN(3) {
 		t := r.IntN(teams)
@@ -132,7 +132,7 @@ func (w world) changed(r *rand.Rand) world {
 	return w
 }
 
-// found makes the namespaces with a workload each. They stay from run to run.
+// createNamespaces creates the namespaces with a workload each. They stay between runs.
 func createNamespaces(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	for i := range teams {
@@ -155,7 +155,8 @@ func createNamespaces(t *testing.T, client kubernetes.Interface) {
 	}
 }
 
-// lay makes one world of another. It may be called beside the test.
+// applyWorld changes the cluster from one world to another. It may be called from another
+// goroutine than the test's.
 func applyWorld(t *testing.T, client kubernetes.Interface, old, now world) {
 	t.Helper()
 	for i := range teams {
@@ -193,7 +194,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// denial denies everything in the first directions.
+// denial returns a policy that denies all traffic in the first directions.
 func denial(directions int) *networkingv1.NetworkPolicy {
 	all := []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}
 	return &networkingv1.NetworkPolicy{

@@ -18,7 +18,7 @@ import (
 
 const token = "xoxb-faults"
 
-// channels are those of the teams and of the fallback owner.
+// channels returns the channels of the teams and the fallback owner.
 func channels() map[string]fakeslack.Membership {
 	out := map[string]fakeslack.Membership{channel(platform): fakeslack.Member}
 	for i := range teams {
@@ -29,7 +29,7 @@ func channels() map[string]fakeslack.Membership {
 
 const platform = "platform"
 
-// channel is that of an owner.
+// channel returns the channel of an owner.
 func channel(owner string) string {
 	if owner == platform {
 		return "C0PLATFORM"
@@ -37,19 +37,19 @@ func channel(owner string) string {
 	return "C0TEAM" + string(owner[len(owner)-1]-'a'+'A')
 }
 
-// telling is one message as it was sent: what it tells of, and what became of it.
+// sentMessage is a message and its delivery attempts.
 type sentMessage struct {
 	act    int
-	owner  string // whom it goes to
+	owner  string // the recipient
 	covers []notify.Covered
-	items  map[string]notify.Item // that it is about, by the ID of the finding
+	items  map[string]notify.Item // the items of its digest by ID
 	tries  []*try
 }
 
-// try is one request with a message.
+// try is a request with a message.
 type try struct{ stored, answered bool }
 
-// board is a Slack that knows of each request which message it is of.
+// workspace is a Slack that knows which message each request belongs to.
 type workspace struct {
 	server *fakeslack.Server
 	url    string
@@ -59,13 +59,13 @@ type workspace struct {
 	patience time.Duration
 	sent     []*sentMessage
 	tries    []*try // by number
-	serving  int    // requests
+	serving  int    // requests in flight
 	idle     *sync.Cond
 
-	one sync.Mutex // one request at a time, so that it is known what each stores
+	one sync.Mutex // serializes requests, to know what each one stores
 }
 
-// tryHeader is the header that a request has its number in.
+// tryHeader is the header with the number of a request.
 const tryHeader = "X-Try"
 
 func newWorkspace(t *testing.T, script *fakeslack.Script) *workspace {
@@ -82,7 +82,7 @@ func newWorkspace(t *testing.T, script *fakeslack.Script) *workspace {
 	return b
 }
 
-// ServeHTTP serves one request, and notes whether it stored a message.
+// ServeHTTP handles a request and records whether it stored a message.
 func (b *workspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	b.serving++
@@ -90,7 +90,7 @@ func (b *workspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.one.Lock()
 	defer b.one.Unlock()
 	before := len(b.server.Messages())
-	// Also where the server breaks the connection, for which it panics.
+	// Deferred, because the server panics to break a connection.
 	defer func() {
 		n, err := strconv.Atoi(r.Header.Get(tryHeader))
 		b.mu.Lock()
@@ -104,15 +104,15 @@ func (b *workspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.server.ServeHTTP(w, r)
 }
 
-// begin begins an act in which the client has so much patience with each request;
-// zero: any.
+// begin begins an act in which the client waits for each response for the given time, or
+// without a limit if it is zero.
 func (b *workspace) begin(act int, patience time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.act, b.patience = act, patience
 }
 
-// messages returns what was sent, once no request is under way any more.
+// messages returns the sent messages when no request is in flight.
 func (b *workspace) messages() []sentMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,7 +128,7 @@ func (b *workspace) messages() []sentMessage {
 
 type sentMessageKey struct{}
 
-// RoundTrip carries a request to the board.
+// RoundTrip sends a request to the workspace.
 func (b *workspace) RoundTrip(r *http.Request) (*http.Response, error) {
 	m, _ := r.Context().Value(sentMessageKey{}).(*sentMessage)
 	b.mu.Lock()
@@ -152,7 +152,7 @@ func (b *workspace) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// whole reads an answer to its end, for which there is time until then only.
+// whole reads the response body, which must happen before the timeout is canceled.
 func whole(res *http.Response) (*http.Response, error) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
@@ -163,7 +163,7 @@ func whole(res *http.Response) (*http.Response, error) {
 	return res, nil
 }
 
-// sender is a notify.Sender that notes what is sent by another one.
+// sender is a notify.Sender that records the messages of another one.
 type sender struct {
 	notify.Sender
 	board *workspace

@@ -22,15 +22,15 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// With faults, reading may take so long, all of a sweep so long, and the answer of
-// Slack so long.
+// Timeouts of sweeps with faults: for reading, for the whole sweep, and for a response of
+// Slack.
 const (
 	readFor  = 2 * time.Second
 	sweepFor = 5 * time.Second
 	slackFor = time.Second
 )
 
-// settings are those of every sweep.
+// settings returns the config of every sweep.
 func settings() *config.Config {
 	c := config.Default()
 	c.Owners.Fallback = platform
@@ -42,7 +42,7 @@ func settings() *config.Config {
 
 func (l *lab) newSource(t *testing.T, cfg *rest.Config) *source.Source {
 	t.Helper()
-	// Small pages, so that there are later ones.
+	// Small pages, so that lists have several.
 	s, err := source.New(cfg, source.Options{OwnerKeys: settings().Owners.Keys, PageSize: 3, Sleep: noSleep})
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func (l *lab) newSource(t *testing.T, cfg *rest.Config) *source.Source {
 	return s
 }
 
-// stage is what the sweeps of one run have in common.
+// stage is the state that the sweeps of a run share.
 type stage struct {
 	*lab
 	plan   *plan
@@ -60,12 +60,12 @@ type stage struct {
 	slack  *fakeslack.Script
 	board  *workspace
 	act    int
-	last   map[string]audit.Stored // what is stored after the sweep before
-	// publishing is true from the end of reading on.
+	last   map[string]audit.Stored // the findings after the previous sweep
+	// publishing is true when the sweep has finished reading.
 	publishing atomic.Bool
 }
 
-// swept is what became of one sweep.
+// swept is the result of a sweep.
 type swept struct {
 	act           int
 	clean         bool
@@ -73,12 +73,12 @@ type swept struct {
 	published     *audit.Published
 	err           error
 	before, after map[string]audit.Stored
-	truths        []truth // of the worlds that there were while it swept, in order
-	misled        bool    // it was told what was not so: see liesTo
-	unreleased    bool    // the lease could not be given back
+	truths        []truth // of the worlds during the sweep, in order
+	misled        bool    // see stage.misled
+	unreleased    bool    // the lease could not be released
 }
 
-// sweep sweeps and publishes as the program does.
+// sweep sweeps and publishes like the program.
 func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	t.Helper()
 	out := &swept{act: s.act, clean: s.act >= len(s.plan.Acts), before: s.last}
@@ -138,7 +138,7 @@ func (s *stage) publisher(t *testing.T, source *source.Source) *audit.Publisher 
 
 func clockOf(c *clock) slack.Clock { return slack.Clock{Now: c.Now, Sleep: c.Sleep} }
 
-// teller is a notify.Deliverer as audit knows it.
+// notifier is a notify.Deliverer as an audit.Notifier.
 type notifier struct{ notify.Deliverer }
 
 func (t notifier) Senders(rule, owner string) []string { return t.Routes.Senders(rule, owner) }
@@ -147,7 +147,7 @@ func (t notifier) Deliver(ctx context.Context, stored []audit.Stored) []audit.De
 	return t.Deliverer.Deliver(ctx, stored)
 }
 
-// timed is a source that may be read for so long and no longer.
+// timed is a source with a timeout.
 type timed struct {
 	source audit.Source
 	limit  time.Duration
@@ -159,7 +159,7 @@ func (s timed) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Buil
 	return s.source.Read(ctx, kinds, b)
 }
 
-// newLease returns the lease. With faults it is a short one, so that it is also lost.
+// newLease returns the lease. With faults it is short, so that it can be lost.
 func (s *stage) newLease(t *testing.T, clean bool) *lease.Lease {
 	t.Helper()
 	opts := lease.Options{Duration: 2 * time.Second, Renew: time.Second, Retry: 50 * time.Millisecond}
@@ -177,7 +177,7 @@ func (s *stage) newLease(t *testing.T, clean bool) *lease.Lease {
 	return lease
 }
 
-// turns is the Lease as a lock.
+// leaseLock is the Lease as an audit.Lock.
 type leaseLock struct {
 	lease      *lease.Lease
 	swept      func() // called between reading and publishing

@@ -12,16 +12,16 @@ import (
 	"github.com/eventuallytrue/audit/notify/slack/fakeslack"
 )
 
-// totals are what all runs come to.
+// totals are the counts of all runs.
 type totals struct {
 	runs, requests, disturbed  int
-	sweeps, complete           int // of the sweeps with faults
-	incomplete, failed         int // that say so, and that ended with an error
+	sweeps, complete           int // sweeps with faults, and those that were complete
+	incomplete, failed         int // reported as incomplete, and ended with an error
 	unwritten, undelivered     int
 	clean                      int
 	opened, reopened, resolved int
-	messages, unanswered       int // that Slack has; of them those without an answer
-	notifications, duplicates  int // things told, and of them those told before
+	messages, unanswered       int // in Slack, and those without a response
+	notifications, duplicates  int // in messages, and those sent before
 	faults                     map[string]int
 }
 
@@ -101,7 +101,7 @@ func (n *totals) addTold(h *history) {
 	}
 }
 
-// kindOf names a fault without what differs from one to the next.
+// kindOf returns the kind of a fault, with the status but without other parameters.
 func kindOf(f kubetest.Fault) string {
 	if f.Kind == kubetest.Refused || f.Kind == kubetest.Blocked {
 		return f.String()
@@ -109,7 +109,7 @@ func kindOf(f kubetest.Fault) string {
 	return string(f.Kind)
 }
 
-// slackKind names a fault of Slack.
+// slackKind describes a fault of Slack.
 func slackKind(f fakeslack.Fault) string {
 	var words []string
 	add := func(is bool, word string) {
@@ -125,29 +125,29 @@ func slackKind(f fakeslack.Fault) string {
 	return strings.Join(words, " ")
 }
 
-// String is a table for people.
+// String returns the counts as a Markdown table.
 func (n *totals) String() string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 1, ' ', 0)
 	line := func(what string, count int) { fmt.Fprintf(w, "| %s\t| %d\t|\n", what, count) }
-	fmt.Fprint(w, "| what\t| how many\t|\n|---\t|---:\t|\n")
+	fmt.Fprint(w, "| what\t| count\t|\n|---\t|---:\t|\n")
 	line("runs", n.runs)
 	line("requests", n.requests)
 	line("of these, disturbed", n.disturbed)
 	line("sweeps with faults", n.sweeps)
 	line("of these, complete", n.complete)
-	line("of these, incomplete and said so", n.incomplete)
-	line("of these, not published and said so", n.failed)
-	line("findings that could not be written", n.unwritten)
-	line("digests that could not be delivered", n.undelivered)
-	line("clean sweeps after them", n.clean)
+	line("of these, reported as incomplete", n.incomplete)
+	line("of these, ended with an error", n.failed)
+	line("findings not written", n.unwritten)
+	line("digests not delivered", n.undelivered)
+	line("clean sweeps afterwards", n.clean)
 	line("findings opened", n.opened)
-	line("findings opened again", n.reopened)
+	line("findings reopened", n.reopened)
 	line("findings resolved", n.resolved)
-	line("messages that Slack has", n.messages)
-	line("of these, without an answer that came through", n.unanswered)
-	line("things told by them", n.notifications)
-	line("of these, told before", n.duplicates)
+	line("messages in Slack", n.messages)
+	line("of these, without a response", n.unanswered)
+	line("notifications in messages", n.notifications)
+	line("of these, duplicates", n.duplicates)
 	for _, name := range slices.Sorted(maps.Keys(n.faults)) {
 		line(name, n.faults[name])
 	}

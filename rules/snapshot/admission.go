@@ -2,31 +2,31 @@ package snapshot
 
 import "time"
 
-// Gate is the fact of a rule of admission that may refuse an object: one
-// webhook of a ValidatingWebhookConfiguration, or a ValidatingAdmissionPolicy.
+// AdmissionControl is the fact of something that may reject an object at
+// admission: one webhook of a ValidatingWebhookConfiguration, or a
+// ValidatingAdmissionPolicy.
 type AdmissionControl struct {
 	Meta
 	Webhook string // the webhook's name; empty for a policy
-	// Covers are the kinds whose creation or update it looks at.
+	// Covers are the kinds whose creation or update it checks.
 	Covers []AdmissionRule
-	// FailsOpen is true where the object is let through when the gate cannot
-	// be asked.
+	// FailsOpen is true if objects are admitted when it can't be reached.
 	FailsOpen bool
 	Timeout   time.Duration // of a webhook
-	// Namespaces selects the Namespaces whose objects it looks at.
+	// Namespaces selects the Namespaces whose objects it checks.
 	Namespaces Selector
-	// Conditional is true where it looks at some objects only, by conditions
-	// that are not judged here.
+	// Conditional is true if it checks only some objects, by conditions that are
+	// not evaluated here.
 	Conditional bool
 }
 
-// GateRule is a set of kinds and operations.
+// AdmissionRule is a set of kinds and operations.
 type AdmissionRule struct {
 	Groups, Resources []string // "*" for any
 	Creates, Updates  bool
 }
 
-// GateBinding is the fact of a ValidatingAdmissionPolicyBinding.
+// AdmissionBinding is the fact of a ValidatingAdmissionPolicyBinding.
 type AdmissionBinding struct {
 	Meta
 	Policy     string
@@ -34,8 +34,8 @@ type AdmissionBinding struct {
 	Namespaces Selector
 }
 
-// Looks reports whether the gate looks at the creation, or at the update, of
-// objects of a kind.
+// Looks reports whether it checks the creation, or the update, of objects of a
+// kind.
 func (g *AdmissionControl) Looks(kind Kind) (creates, updates bool) {
 	for _, r := range g.Covers {
 		if has(r.Groups, kind.Group()) && has(r.Resources, kind.Resource()) {
@@ -54,25 +54,26 @@ func has(list []string, s string) bool {
 	return false
 }
 
-// ConstraintTemplate is the fact of a ConstraintTemplate of Gatekeeper: which
-// kinds its rule looks up in Gatekeeper's copy of the cluster.
+// ConstraintTemplate is the fact of a Gatekeeper ConstraintTemplate: which kinds
+// its rule looks up in Gatekeeper's replica of the cluster.
 type ConstraintTemplate struct {
 	Meta
-	// Requires are the kinds that must be in the copy: all of the lists, and of
-	// each list any one.
+	// Requires are the kinds that must be replicated: all of the lists, and any
+	// one of each list.
 	Requires [][]VersionKind
-	// LooksUp is true where the rule reads the copy, whatever it says of it.
+	// LooksUp is true if the rule reads the replica, whether or not it declares
+	// what it needs.
 	LooksUp bool
-	// Unreadable is why what the template requires cannot be read.
+	// Unreadable is why the requirements of the template can't be read.
 	Unreadable string
 }
 
-// Replication is the fact of an object that tells Gatekeeper which kinds to copy:
-// its Config, or a SyncSet.
+// Replication is the fact of an object that tells Gatekeeper which kinds to
+// replicate: its Config, or a SyncSet.
 type Replication struct {
 	Meta
 	Kinds []VersionKind
-	// Ignored is why Gatekeeper passes the object over.
+	// Ignored is why Gatekeeper ignores the object.
 	Ignored string
 }
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Facts are facts in any order, as a source hands them over. A source fills
-// the fields of the kinds it read.
+// Facts are facts in any order, as a source adds them. A source fills the fields
+// of the kinds it read.
 type Facts struct {
 	Namespaces        []Namespace
 	Ingresses         []Ingress
@@ -29,7 +29,7 @@ type Facts struct {
 	Pods              []Pod
 }
 
-// Append adds more facts, and may keep the lists that it is given.
+// Append adds more facts. It may keep the given lists.
 func (f *Facts) Append(more Facts) {
 	f.Namespaces = joined(f.Namespaces, more.Namespaces)
 	f.Ingresses = joined(f.Ingresses, more.Ingresses)
@@ -50,8 +50,8 @@ func (f *Facts) Append(more Facts) {
 	f.Pods = joined(f.Pods, more.Pods)
 }
 
-// joined returns both lists as one. Where there is but one it is taken as it is:
-// to copy it would take twice the memory.
+// joined returns both lists as one. A single list is returned as it is: a copy
+// would double the memory.
 func joined[F any](list, more []F) []F {
 	if len(list) == 0 {
 		return slices.Clip(more)
@@ -68,9 +68,9 @@ type Builder struct {
 	parts map[Kind][]Kind // of kinds that stand for others
 }
 
-// Add hands over what was read of one kind, or of several at once where the
-// source has them mixed. Facts of a kind whose status is not Listed must not
-// be handed over: a part of the truth looks like the whole.
+// Add adds what was read of one kind, or of several if the source has them mixed.
+// Facts of a kind whose status is not Listed must not be added: a part would look
+// like the whole.
 func (b *Builder) Add(facts Facts, reads ...Read) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,7 @@ func (b *Builder) Add(facts Facts, reads ...Read) {
 }
 
 // Freeze returns the snapshot and leaves the builder empty. An object that was
-// handed over twice is in it once, as it was handed over last.
+// added twice is in it once, as it was added last.
 func (b *Builder) Freeze() *Snapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,8 +113,8 @@ func (b *Builder) Freeze() *Snapshot {
 	return s
 }
 
-// arrange sorts facts by namespace, name, kind and group, and drops all but the
-// last of those that are the same object, or the same part of it.
+// arrange sorts facts by namespace, name, kind and group, and keeps only the last
+// fact of the same object, or of the same part of it.
 func arrange[F any](facts []F, meta func(*F) *Meta) []F {
 	compare := func(i, j int) int { return compareMeta(meta(&facts[i]), meta(&facts[j])) }
 	if ascending(len(facts), compare) {
@@ -124,7 +124,7 @@ func arrange[F any](facts []F, meta func(*F) *Meta) []F {
 	for i := range order {
 		order[i] = i
 	}
-	// Facts are large, so it is their numbers that are moved.
+	// Facts are large, so indexes are sorted instead.
 	slices.SortFunc(order, func(i, j int) int { return cmp.Or(compare(i, j), cmp.Compare(i, j)) })
 	kept := make([]F, 0, len(facts))
 	for n, i := range order {
@@ -136,8 +136,8 @@ func arrange[F any](facts []F, meta func(*F) *Meta) []F {
 	return kept
 }
 
-// ascending reports whether each of n things comes before the next, as what an API
-// server lists mostly does.
+// ascending reports whether n things are already sorted, as most lists from an API
+// server are.
 func ascending(n int, compare func(i, j int) int) bool {
 	for i := 1; i < n; i++ {
 		if compare(i-1, i) >= 0 {
@@ -155,4 +155,16 @@ func compareMeta(a, b *Meta) int {
 // compareReads orders reads by group and resource.
 func compareReads(a, b Read) int {
 	return cmp.Or(strings.Compare(a.Kind.Group(), b.Kind.Group()), strings.Compare(string(a.Kind), string(b.Kind)))
+}
+
+// Expand says that a kind stands for others, in addition to those given before. It
+// has no Read of its own: it is known if all of them are. A kind that stands for
+// none is known and empty.
+func (b *Builder) Expand(kind Kind, into ...Kind) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.parts == nil {
+		b.parts = map[Kind][]Kind{}
+	}
+	b.parts[kind] = append(b.parts[kind], into...)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Meta is what every fact knows of its object.
+// Meta is what every fact knows about its object.
 type Meta struct {
 	Group     string // API group, empty for core
 	Kind      string // the object's kind, such as "Ingress"
@@ -13,9 +13,9 @@ type Meta struct {
 	Name      string
 	Created   time.Time // zero where a manifest does not tell
 	Deleting  bool      // has a deletionTimestamp
-	// HostsSet is the latest moment at which the hosts in the object's spec can
-	// have got their present value: Created where they never changed since. It
-	// is zero where nothing is known of it. Of objects that claim hosts only.
+	// HostsSet is the latest time at which the hosts in the object's spec can have
+	// received their present value: Created if they never changed since. It is
+	// zero if unknown. Set for objects that claim hosts only.
 	HostsSet time.Time
 	Part     int      // which of the facts of an object that holds several
 	Owner    OwnerKey // the owner that the object itself names
@@ -52,9 +52,9 @@ func (r Ref) Compare(o Ref) int {
 	return strings.Compare(r.Group, o.Group)
 }
 
-// OwnerKey is an owner as an object's label or annotation names it. Anybody
-// who may edit the object can write it, so it is a claim and no proof. The zero
-// value means that the object names none.
+// OwnerKey is an owner that an object's label or annotation names. Anyone who may
+// edit the object can write it, so it proves nothing. The zero value means that
+// the object names none.
 type OwnerKey struct {
 	Value      string // what the key says, trimmed
 	Key        string // the label's or annotation's key
@@ -66,33 +66,33 @@ type Namespace struct {
 	Meta
 	Labels      Labels
 	Terminating bool // deleted, or in phase Terminating
-	// Channel is what the Namespace says of the channel in which its owner is to
-	// be told, where the config lets an annotation of it say that. It is a claim.
+	// Channel is the Slack channel that an annotation of the Namespace asks for,
+	// if the config allows such an annotation. It proves nothing.
 	Channel string
 }
 
-// Ingress is the fact of an Ingress: what it claims, as it is written.
+// Ingress is the fact of an Ingress: what it claims, as written.
 type Ingress struct {
 	Meta
-	// Class is the class asked for: the older annotation, which takes
-	// precedence, or spec.ingressClassName. Empty where neither is set.
+	// Class is the requested class: the older annotation, which takes precedence,
+	// or spec.ingressClassName. Empty if neither is set.
 	Class string
 	// Hosts are the claims, in the order of the object: rules, then
 	// annotations. An empty host is a rule for every host.
 	Hosts []HostClaim
 	// TLSHosts are the hosts of spec.tls.
 	TLSHosts []string
-	// DefaultOnly is true where spec.defaultBackend stands without any rule.
+	// DefaultOnly is true if spec.defaultBackend is set and there are no rules.
 	DefaultOnly bool
-	// LoadBalancerGroup is the group of Ingresses that share one load balancer
-	// with this one, where its class makes one for each Ingress otherwise.
+	// LoadBalancerGroup is the group of Ingresses that share a load balancer with
+	// this one, for classes that otherwise create one per Ingress.
 	LoadBalancerGroup string
 	// SolverLabel, ChallengeOwner and ChallengePaths are the three marks of
 	// cert-manager's HTTP01 solver: its label, its owner reference to a
 	// Challenge, and that only paths of ACME challenges are routed.
 	SolverLabel, ChallengeOwner, ChallengePaths bool
-	// Unreadable are annotations that should name hosts but cannot be read,
-	// each with the reason.
+	// Unreadable are annotations that should name hosts but can't be read, each
+	// with the reason.
 	Unreadable []string
 }
 
@@ -112,7 +112,7 @@ const (
 type HostClaim struct {
 	Host   string
 	Source HostSource
-	// Set is what HostsSet is of the spec, for an annotation.
+	// Set is HostsSet for an annotation.
 	Set time.Time
 }
 
@@ -123,13 +123,12 @@ type IngressClass struct {
 	Default    bool // used by Ingresses that name no class
 }
 
-// Controller is the owner reference that controls an object. The zero value
-// means that nothing does.
+// Controller is the owner reference that controls an object, zero if none does.
 type Controller struct {
 	Group, Kind, Name string
 }
 
-// Workload is the fact of an object that makes pods: Deployment, StatefulSet,
+// Workload is the fact of an object that creates pods: Deployment, StatefulSet,
 // DaemonSet, ReplicaSet, ReplicationController, Job or CronJob.
 type Workload struct {
 	Meta

@@ -8,31 +8,31 @@ type Gateway struct {
 	Meta
 	Class     string
 	Listeners []Listener // in the order of the object
-	// Sets says whose ListenerSets may add listeners of their own.
+	// AllowedListeners says which namespaces may add listeners by a ListenerSet.
 	AllowedListeners AllowedNamespaces
-	// Default is true where the Gateway takes routes that ask for no Gateway
-	// by name but for any that is a default.
+	// Default is true if the Gateway accepts routes that ask for any default
+	// Gateway.
 	Default bool
 }
 
-// ListenerSet is the fact of a ListenerSet, or of an XListenerSet as it was
-// called before. It adds its listeners to those of a Gateway.
+// ListenerSet is the fact of a ListenerSet, or an XListenerSet, its earlier name.
+// It adds its listeners to those of a Gateway.
 type ListenerSet struct {
 	Meta
 	Parent    Ref // a Gateway, if it is a valid one
 	Listeners []Listener
 }
 
-// Listener is a port of a Gateway on which it listens for hosts.
+// Listener is a port on which a Gateway listens for hosts.
 type Listener struct {
 	Name     string
 	Hostname string // as it is written; empty for every host
 	Port     int32
 	Protocol string
-	// Routes says in whose namespaces the routes are that may attach.
+	// AllowedRoutes says from which namespaces routes may attach.
 	AllowedRoutes AllowedNamespaces
-	// Kinds are the kinds of routes that may attach. Where none is listed the
-	// protocol decides.
+	// Kinds are the kinds of routes that may attach. If empty, the protocol
+	// decides.
 	Kinds []GroupKind
 }
 
@@ -41,10 +41,10 @@ type GroupKind struct {
 	Group, Kind string
 }
 
-// AdmitFrom says of which namespaces objects may attach to another one.
+// NamespacesFrom says from which namespaces objects may attach to another one.
 type NamespacesFrom uint8
 
-// The ways to admit.
+// The values of NamespacesFrom.
 const (
 	NamespacesNone NamespacesFrom = iota
 	NamespacesSame                // the namespace of the object that they attach to
@@ -52,22 +52,23 @@ const (
 	NamespacesAll
 )
 
-// Admission says of which namespaces objects may attach to another one.
+// AllowedNamespaces says from which namespaces objects may attach to another one.
 type AllowedNamespaces struct {
 	From NamespacesFrom
-	// Selector is over the labels of the Namespace, with AdmitSelected only.
+	// Selector applies to the labels of the Namespace, with NamespacesSelector
+	// only.
 	Selector Selector
 }
 
-// Route is the fact of an HTTPRoute, a GRPCRoute or a TLSRoute: what it claims
-// and where, as it is written.
+// Route is the fact of an HTTPRoute, a GRPCRoute or a TLSRoute: what it claims and
+// where, as written.
 type Route struct {
 	Meta
 	Parents []ParentRef
-	// Hostnames are the hosts asked for. Where there is none they are those of
-	// the listeners that the route attaches to.
+	// Hostnames are the requested hosts. If empty, they are those of the listeners
+	// that the route attaches to.
 	Hostnames []string
-	// Default is true where the route asks for every default Gateway, too.
+	// Default is true if the route also attaches to every default Gateway.
 	Default bool
 	// SolverLabel, ChallengeOwner and ChallengePaths are the three marks of
 	// cert-manager's HTTP01 solver: its label, its owner reference to a
@@ -75,7 +76,7 @@ type Route struct {
 	SolverLabel, ChallengeOwner, ChallengePaths bool
 }
 
-// ParentRef is what a route asks to attach to.
+// ParentRef is an object that a route asks to attach to.
 type ParentRef struct {
 	Ref            // with everything filled in that the route left out
 	Section string // the listener of that name; empty for all of them

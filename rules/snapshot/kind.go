@@ -1,10 +1,10 @@
 // Package snapshot holds the frozen facts of one sweep: the few fields of each
 // object that rules need, and how completely each kind was read.
 //
-// A Builder collects facts and a Snapshot serves them, sorted. A rule never
-// sees the Snapshot itself but a View of it, which opens only the kinds that
-// the rule declared. The package knows nothing of API objects or clients:
-// package ingest turns the one into the other.
+// A Builder collects facts and a Snapshot serves them, sorted. A rule never sees
+// the Snapshot itself but a View of it, which serves only the kinds that the rule
+// declared. The package knows nothing of API objects or clients: package ingest
+// converts API objects to facts.
 package snapshot
 
 import (
@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Kind names a kind of object the way kubectl names a resource: the plural,
-// and behind a dot the API group where there is one. The version is no part of
-// it, since one object can be read in several.
+// Kind names a kind of object as kubectl names a resource: the plural, followed by
+// a dot and the API group if there is one. The version is not part of it, since
+// one object can be read in several.
 type Kind string
 
 // The kinds that facts exist for.
@@ -33,8 +33,8 @@ const (
 	NetworkPolicies        Kind = "networkpolicies.networking.k8s.io"
 )
 
-// The kinds of policies beside NetworkPolicy, and what belongs to them. Calico
-// serves its kinds in two groups: the storage is in the older one.
+// The kinds of policies besides NetworkPolicy, and what belongs to them. Calico
+// serves its kinds in two groups and stores them in the older one.
 const (
 	CiliumNetworkPolicies            Kind = "ciliumnetworkpolicies.cilium.io"
 	CiliumClusterwideNetworkPolicies Kind = "ciliumclusterwidenetworkpolicies.cilium.io"
@@ -51,19 +51,19 @@ const (
 	CiliumConfigs                    Kind = "configmaps" // of which only Cilium's own is read
 )
 
-// The kinds that say which gates there are at admission.
+// The kinds that describe admission controls.
 const (
 	ValidatingWebhooks Kind = "validatingwebhookconfigurations.admissionregistration.k8s.io"
 	ValidatingPolicies Kind = "validatingadmissionpolicies.admissionregistration.k8s.io"
 	ValidatingBindings Kind = "validatingadmissionpolicybindings.admissionregistration.k8s.io"
 )
 
-// GateKinds are the kinds that say which gates there are at admission, sorted.
+// AdmissionKinds are the kinds that describe admission controls, sorted.
 func AdmissionKinds() []Kind {
 	return []Kind{ValidatingPolicies, ValidatingBindings, ValidatingWebhooks}
 }
 
-// The kinds of Gatekeeper that say what its rules look up and what it copies.
+// The Gatekeeper kinds that say what its rules look up and what it replicates.
 const (
 	ConstraintTemplates Kind = "constrainttemplates.templates.gatekeeper.sh"
 	GatekeeperConfigs   Kind = "configs.config.gatekeeper.sh"
@@ -80,8 +80,8 @@ const (
 	TLSRoutes     Kind = "tlsroutes.gateway.networking.k8s.io"
 )
 
-// PolicyKinds are the kinds whose objects are policies for pod traffic or say
-// how they are consulted, sorted.
+// PolicyKinds are the kinds whose objects are policies for pod traffic, or say in
+// which order they are consulted, sorted.
 func PolicyKinds() []Kind {
 	kinds := []Kind{
 		AdminNetworkPolicies, BaselineAdminNetworkPolicies,
@@ -95,8 +95,8 @@ func PolicyKinds() []Kind {
 	return kinds
 }
 
-// ClusterWide reports whether objects of the kind stand beside all namespaces.
-// Of kinds that facts exist for, a Namespace is such an object, too.
+// ClusterWide reports whether objects of the kind are cluster-scoped. Among the
+// kinds that have facts, Namespaces are.
 func ClusterWide(kind Kind) bool {
 	switch kind {
 	case Namespaces, IngressClasses, ConstraintTemplates, SyncSets,
@@ -116,7 +116,7 @@ func KindOf(group, resource string) Kind {
 	return Kind(resource + "." + group)
 }
 
-// Resource returns the plural without the group, as it stands in a URL.
+// Resource returns the plural without the group, as in a URL.
 func (k Kind) Resource() string {
 	resource, _, _ := strings.Cut(string(k), ".")
 	return resource
@@ -145,7 +145,7 @@ const (
 	Failed Status = "failed"
 )
 
-// Known reports whether the status tells how many objects there are, be it
+// Known reports whether the status says how many objects there are, including
 // none.
 func (s Status) Known() bool { return s == Listed || s == Absent }
 

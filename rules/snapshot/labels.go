@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// NamespaceNameLabel is the label with its own name that every Namespace carries.
+// NamespaceNameLabel is the label that every Namespace has with its own name.
 const NamespaceNameLabel = "kubernetes.io/metadata.name"
 
 // Labels are an object's labels, sorted by key. The zero value has none.
@@ -56,22 +56,21 @@ func (l Labels) All() iter.Seq2[string, string] {
 	}
 }
 
-// Key returns a string that two label sets share if and only if they are
-// equal.
+// Key returns a string that is equal only for equal label sets.
 func (l Labels) Key() string { return string(l.AppendKey(nil)) }
 
 // AppendKey adds the Key to a buffer.
 func (l Labels) AppendKey(key []byte) []byte {
 	for _, s := range l.pairs {
-		// The length comes first, since a manifest can carry any separator.
+		// The length comes first, since a manifest can contain any separator.
 		key = strconv.AppendInt(key, int64(len(s)), 36)
 		key = append(append(key, ':'), s...)
 	}
 	return key
 }
 
-// Map returns labels with the keys and values that a function makes of these, which
-// must be equal to them.
+// Map returns labels with the keys and values that a function returns for these,
+// which must be equal to them.
 func (l Labels) Map(same func(string) string) Labels {
 	pairs := make([]string, len(l.pairs))
 	for i, s := range l.pairs {
@@ -80,8 +79,8 @@ func (l Labels) Map(same func(string) string) Labels {
 	return Labels{pairs: pairs}
 }
 
-// With returns the labels and the given pairs (key, value, key, value ...)
-// beside them; a key that is there already keeps its value.
+// With returns the labels and the given pairs (key, value, key, value ...); an
+// existing key keeps its value.
 func (l Labels) With(pairs ...string) Labels {
 	all := make([]string, 0, len(l.pairs)+len(pairs))
 	all = append(all, l.pairs...)
@@ -99,7 +98,7 @@ func (l Labels) With(pairs ...string) Labels {
 }
 
 // Operator relates a label key to values, as in Kubernetes label selectors and in
-// those of policy engines that know more.
+// those of policy engines with more operators.
 type Operator string
 
 // The operators of a Kubernetes label selector.
@@ -110,7 +109,7 @@ const (
 	DoesNotExist Operator = "DoesNotExist"
 )
 
-// The operators on a part of the value. The negative ones are also true where the
+// The operators on a part of the value. The negative ones are also true if the
 // label is absent.
 const (
 	Contains       Operator = "Contains"
@@ -136,8 +135,8 @@ func (r Requirement) Matches(l Labels) bool {
 	return r.Holds(value, ok)
 }
 
-// Holds reports whether the requirement is met where the label has the value, or
-// where it is absent.
+// Holds reports whether the requirement is met by a label with the value, or by an
+// absent label.
 func (r Requirement) Holds(value string, present bool) bool {
 	switch r.Op {
 	case Exists:
@@ -170,8 +169,8 @@ func (r Requirement) Holds(value string, present bool) bool {
 	return false
 }
 
-// Positive reports whether the requirement asks for the label to be there. The
-// others are met where it is absent.
+// Positive reports whether the requirement needs the label to be present. The
+// others are met if it is absent.
 func (r Requirement) Positive() bool {
 	switch r.Op {
 	case NotIn, DoesNotExist, DoesNotContain, LacksPrefix, LacksSuffix:
@@ -180,8 +179,8 @@ func (r Requirement) Positive() bool {
 	return true
 }
 
-// Not returns the requirement that is met just where this one is not. The zero
-// Operator, and one that is not known, has no opposite.
+// Not returns the requirement that is met exactly if this one is not. The zero
+// Operator and unknown ones have no opposite.
 func (r Requirement) Not() Requirement {
 	switch r.Op {
 	case In:

@@ -16,7 +16,7 @@ const (
 	DirectionEgress                   // Egress
 )
 
-// Directions are both directions, in the order in which they are judged and
+// Directions are both directions, in the order in which they are evaluated and
 // printed.
 func Directions() [2]Direction { return [2]Direction{DirectionIngress, DirectionEgress} }
 
@@ -28,42 +28,41 @@ func (d Direction) String() string {
 	return "Ingress"
 }
 
-// Policy is the fact of a policy for pod traffic: the one form that the objects
-// of every engine are turned into. An object that holds several policies makes
-// several facts.
+// Policy is the fact of a policy for pod traffic: the common form of the objects
+// of all engines. An object that holds several policies becomes several facts.
 //
-// For one pod and direction, policies are consulted tier after tier, and within
-// a tier by order. The first rule that matches a connection decides: Allow and
-// Deny finally, Pass for the rest of the tier. The Denies of all policies of a
-// tier come before its Rules. What no rule of a tier matched is denied at its
-// end if a policy that selects the pod isolates it there, and goes on to the
-// next tier otherwise. What no tier decided is allowed.
+// For one pod and direction, policies are consulted tier by tier, and by order
+// within a tier. The first rule that matches a connection decides: Allow and Deny
+// finally, Pass for the rest of the tier. The Denies of all policies of a tier
+// come before its Rules. What no rule of a tier matches is denied at its end if a
+// policy that selects the pod isolates it, and continues to the next tier
+// otherwise. What no tier decides is allowed.
 type Policy struct {
 	Meta
-	// Tier and Order are where the policy stands, both from low to high.
-	// TierName, where set, names the Tier object that knows more of it. Policies
-	// of two names are never in one tier, even where their orders are equal; the
-	// tier without one is that of Kubernetes' own policies.
+	// Tier and Order are the position of the policy, both from low to high.
+	// TierName, if set, names its Tier object. Policies with different names are
+	// never in one tier, even with equal orders; the tier without a name is that
+	// of Kubernetes' own policies.
 	Tier, Order float64
 	TierName    string
 	Subject     Subject
 	Isolates    [2]bool   // by Direction
 	Denies      [2][]Rule // by Direction: Deny rules that no Rules of the tier come before
 	Rules       [2][]Rule // by Direction, in order
-	// Invalid is why the policy cannot be in force, empty for a valid one. Of one
-	// that is not, Isolates says where it was meant to deny anything.
+	// Invalid is why the policy can't be in force, empty for a valid one. For an
+	// invalid one, Isolates says where it was meant to deny.
 	Invalid string
 }
 
-// The tiers that engines agree on. Calico counts the same way and puts its own
-// between and behind them.
+// The tiers that engines agree on. Calico uses the same numbers and places its own
+// tiers between and after them.
 const (
 	TierAdmin    float64 = 1_000
 	TierDefault  float64 = 1_000_000 // NetworkPolicy and what stands beside it
 	TierBaseline float64 = 10_000_000
 )
 
-// OrderNetworkPolicy is where NetworkPolicies stand among the ordered policies
+// OrderNetworkPolicy is the position of NetworkPolicies among the ordered policies
 // of their tier.
 const OrderNetworkPolicy float64 = 1_000
 
@@ -71,11 +70,11 @@ const OrderNetworkPolicy float64 = 1_000
 type Tier struct {
 	Meta
 	Order float64
-	// Passes is true where a tier denies nothing at its end.
+	// Passes is true if the tier denies nothing at its end.
 	Passes bool
 }
 
-// Action is what becomes of a connection that a rule matches.
+// Action is what happens to a connection that a rule matches.
 type Action uint8
 
 // The actions.
@@ -90,24 +89,23 @@ type Rule struct {
 	Action Action
 	Peers  Peers
 	Ports  Ports
-	// Narrow is true where the rule has further conditions, such as a path of
-	// HTTP, so that it never decides on all that its peers and ports say.
+	// Narrow is true if the rule has further conditions, such as an HTTP path, so
+	// that it never decides on everything that its peers and ports say.
 	Narrow bool
 }
 
-// Subject is the pods that a policy selects: those in any of the parts. No part
-// selects nothing.
+// Subject is the pods that a policy selects: those in any of the parts. An empty
+// subject selects nothing.
 type Subject []PodPeer
 
-// Peers are the other ends of a connection. They are united: whoever is in one
-// of the parts is in.
+// Peers are the other ends of a connection: the union of the fields.
 type Peers struct {
 	Everyone bool // no peer is named: pods, nodes, the world
 	Internet bool // every address outside the cluster
 	Pods     []PodPeer
 	CIDRs    []CIDR
-	// BlocksHoldPods is true where the engine holds addresses of pods against
-	// the blocks, too.
+	// CIDRsMatchPods is true if the engine also matches addresses of pods against
+	// CIDRs.
 	CIDRsMatchPods bool
 }
 
@@ -118,18 +116,18 @@ type PodPeer struct {
 	Pods         Selector
 }
 
-// Block is a range of addresses less some ranges inside it.
+// CIDR is a range of addresses without some ranges inside it.
 type CIDR struct {
 	Prefix netip.Prefix
 	Except []netip.Prefix
 }
 
-// Ports are the ports of a rule. They are united.
+// Ports are the ports of a rule: the union of the fields.
 type Ports struct {
 	All    bool // no port is named: every protocol and port
 	Ranges []PortRange
-	// Named counts ports given by name. What number a name stands for differs
-	// from pod to pod, so they are never taken for a whole range.
+	// Named counts ports given by name. The number behind a name differs from pod
+	// to pod, so names never count as a whole range.
 	Named int
 }
 
@@ -152,9 +150,9 @@ type PortRange struct {
 	First, Last int32
 }
 
-// place gives each policy that names a tier the tier's order. Where the tier
-// denies nothing at its end, its policies isolate nothing. Tiers have one name in
-// the group that serves them and in the one that stores them.
+// placeTiers gives each policy that names a tier the tier's order. If the tier
+// denies nothing at its end, its policies isolate nothing. A tier has the same
+// name in the group that serves it and in the one that stores it.
 func placeTiers(policies []Policy, tiers []Tier) {
 	known := map[string]*Tier{}
 	for i := range tiers {
@@ -173,21 +171,21 @@ func placeTiers(policies []Policy, tiers []Tier) {
 	}
 }
 
-// Enforcement is the fact of an object that tells the network plugin to enforce
-// no policy, of whatever kind: every connection is let through. One that leaves
-// things as they are makes no fact.
+// Enforcement is the fact of an object that configures the network plugin to
+// enforce no policies of any kind, so that every connection is allowed. An object
+// that changes nothing is not a fact.
 type Enforcement struct {
 	Meta
-	// Off is the setting that switches enforcement off, as the object spells
-	// it, such as "enable-policy: never".
+	// Off is the setting that disables enforcement, as the object spells it, such
+	// as "enable-policy: never".
 	Off string
 }
 
-// Unmodelled is the fact that there are policies of a kind that nothing here
-// understands, or may be.
+// Unsupported is the fact that there are, or may be, policies of an unsupported
+// kind.
 type Unsupported struct {
 	Kind Kind
-	// Namespace is where they are; empty where they may be about any.
+	// Namespace is where they are, empty if they may apply to any.
 	Namespace string
 }
 
@@ -195,13 +193,13 @@ func compareUnmodelled(a, b Unsupported) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(string(a.Kind), string(b.Kind)))
 }
 
-// dropTwins drops policies and tiers of Calico that are there twice.
+// dropDuplicates drops Calico policies and tiers that were read twice.
 //
-// Calico serves its kinds in one group and stores them in another. Where both can
-// be read each object is in both; manifests may hold either form. Of one object the
-// form that is served is kept: what is stored may be a remainder, since newer
-// releases store in the group that they serve. Older releases list Kubernetes' own
-// policies among those of Calico, too.
+// Calico serves its kinds in one group and stores them in another. If both can be
+// read, each object is in both; manifests may contain either form. The served form
+// is kept: the stored one may be stale, since newer releases store objects in the
+// group that they serve. Older releases also list Kubernetes' own policies among
+// Calico's.
 func dropDuplicates(f *Facts) {
 	there := map[storedIdentity]bool{}
 	for i := range f.Policies {
@@ -230,16 +228,16 @@ func dropDuplicates(f *Facts) {
 	})
 }
 
-// translatedPrefix stands before the name of a policy of Kubernetes that Calico
-// lists among its own.
+// translatedPrefix begins the name of a Kubernetes policy that Calico lists among
+// its own.
 const translatedPrefix = "knp.default."
 
-// twin identifies an object by the name that it has in every form.
+// storedIdentity identifies an object by the name that it has in every form.
 type storedIdentity struct{ group, kind, namespace, name string }
 
-// identity of a policy of Calico has the name with that of its tier before it, which
-// stands there where it is stored and may be left out where it is served: "deny" and
-// "default.deny" are one policy (libcalico-go/lib/names/policy.go).
+// identity adds the name of the tier to a Calico policy's name. It is there in the
+// stored form and may be absent in the served one: "deny" and "default.deny" are
+// one policy (libcalico-go/lib/names/policy.go).
 func (p *Policy) identity() storedIdentity {
 	name := p.Name
 	if p.Group == CalicoNetworkPolicies.Group() || p.Group == StoredCalicoNetworkPolicies.Group() {

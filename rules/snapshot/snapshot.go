@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Snapshot is the frozen cluster of one sweep. Kinds were read at different
-// moments: it is no snapshot across kinds.
+// Snapshot is the frozen cluster of one sweep. Kinds were read at different times:
+// there is no snapshot across kinds.
 type Snapshot struct {
 	facts Facts
 	reads map[Kind]Read
@@ -20,9 +20,9 @@ func (s *Snapshot) Reads() []Read {
 	return slices.SortedFunc(maps.Values(s.reads), compareReads)
 }
 
-// Status says how a kind was read. A kind that was not asked for has Failed,
-// for nothing is known of it, and one that stands for others has the status of
-// the first of Unknown.
+// Status says how a kind was read. A kind that was not read has Failed, since
+// nothing is known about it; one that stands for others has the status of the
+// first of Unknown.
 func (s *Snapshot) Status(kind Kind) Status {
 	if unknown := s.Unknown(kind); len(unknown) > 0 {
 		return unknown[0].Status
@@ -36,8 +36,8 @@ func (s *Snapshot) Status(kind Kind) Status {
 // Version returns the version in which a kind was read, empty if it was not.
 func (s *Snapshot) Version(kind Kind) string { return s.reads[kind].Version }
 
-// Namespace returns the fact of the Namespace of that name, or nil. It is open
-// to everybody who holds the snapshot, for an owner hangs on it.
+// Namespace returns the fact of the Namespace of that name, or nil. It is
+// available to every holder of the snapshot, since owners depend on it.
 func (s *Snapshot) Namespace(name string) *Namespace {
 	list := s.facts.Namespaces
 	i, ok := sort.Find(len(list), func(i int) int { return strings.Compare(name, list[i].Name) })
@@ -82,15 +82,15 @@ func addNamespaces[F any](names map[string]bool, facts []F, meta func(*F) *Meta)
 	}
 }
 
-// Part is a part of a kind: the objects of one namespace, or all of them where
-// Namespace is empty. Of Namespaces it is the one of that name.
+// Part is a part of a kind: the objects of one namespace, or all of them if
+// Namespace is empty. For Namespaces it is the one of that name.
 type Part struct {
 	Kind      Kind
 	Namespace string
 }
 
-// Plural returns the resource of a kind of objects, as resources are called by
-// habit: "Ingress" becomes "ingresses".
+// Plural returns the resource of a kind by the usual convention: "Ingress" becomes
+// "ingresses".
 func Plural(kind string) string {
 	kind = strings.ToLower(kind)
 	switch {
@@ -105,9 +105,9 @@ func Plural(kind string) string {
 // Resource returns the kind that the object belongs to.
 func (m *Meta) Resource() Kind { return KindOf(m.Group, Plural(m.Kind)) }
 
-// Patched returns a snapshot in which the given parts are as they were read
-// again, and all else is as it was. A part that could not be read again stays as
-// it was, and so does what a part of a kind says of the kind as a whole.
+// Patched returns a snapshot in which the given parts are as they were read again,
+// and everything else is as it was. A part that could not be read again stays as
+// it was, and so does the status of each kind.
 func (s *Snapshot) Patched(parts []Part, fresh *Builder) *Snapshot {
 	again := map[Part]bool{}
 	for _, p := range parts {
@@ -131,8 +131,8 @@ func (s *Snapshot) Patched(parts []Part, fresh *Builder) *Snapshot {
 	return patched
 }
 
-// filtered returns the facts of the objects that a function holds for. Facts
-// that belong to no one object stay.
+// filtered returns the facts of the objects for which a function returns true.
+// Facts that belong to no object are kept.
 func (f *Facts) filtered(keep func(*Meta) bool) Facts {
 	return Facts{
 		Namespaces:        filter(f.Namespaces, keep, func(o *Namespace) *Meta { return &o.Meta }),
@@ -163,4 +163,25 @@ func filter[F any](facts []F, keep func(*Meta) bool, meta func(*F) *Meta) []F {
 		}
 	}
 	return out
+}
+
+// Unknown returns the reads that make a kind unknown: its own if it was not
+// complete, or those of the kinds that it stands for, in the order of Reads.
+func (s *Snapshot) Unknown(kind Kind) []Read {
+	parts, ok := s.parts[kind]
+	if !ok {
+		parts = []Kind{kind}
+	}
+	var unknown []Read
+	for _, part := range parts {
+		r, ok := s.reads[part]
+		if !ok {
+			r = Read{Kind: part, Status: Failed, Err: "it was not asked for"}
+		}
+		if !r.Status.Known() {
+			unknown = append(unknown, r)
+		}
+	}
+	slices.SortFunc(unknown, compareReads)
+	return unknown
 }

@@ -10,15 +10,15 @@ import (
 // View serves the facts of declared kinds, sorted by namespace, name and kind.
 // What it yields belongs to the snapshot and must not be changed.
 //
-// Asking it for another kind panics: such a rule would judge a kind that
-// nobody checked was read completely. A View is for one goroutine.
+// Reading an undeclared kind panics: the rule would evaluate a kind that no one
+// checked was read completely. A View is for one goroutine.
 type View struct {
 	s    *Snapshot
 	open map[Kind]bool
 	read map[Kind]bool
 }
 
-// Asked returns the kinds that were asked for so far, sorted.
+// Asked returns the kinds that were read so far, sorted.
 func (v *View) Asked() []Kind { return slices.Sorted(maps.Keys(v.read)) }
 
 func (v *View) ask(kinds ...Kind) {
@@ -72,28 +72,28 @@ func (v *View) Routes() iter.Seq[*Route] {
 	return each(v.s.facts.Routes)
 }
 
-// Policies yields every policy for pod traffic, whatever its engine; it asks for
-// all of PolicyKinds. A policy's Tier is that of its Tier object.
+// Policies yields every policy for pod traffic, whatever its engine; it reads all
+// of PolicyKinds. A policy's Tier is that of its Tier object.
 func (v *View) Policies() iter.Seq[*Policy] {
 	v.ask(PolicyKinds()...)
 	return each(v.s.facts.Policies)
 }
 
-// Enforcements yields what switches the enforcement of policies off.
+// Enforcements yields what disables the enforcement of policies.
 func (v *View) Enforcements() iter.Seq[*Enforcement] {
 	v.ask(CiliumConfigs)
 	return each(v.s.facts.Enforcements)
 }
 
-// Unmodelled yields where policies are that nothing here understands, sorted by
-// namespace and kind; it asks for all of PolicyKinds.
+// Unsupported yields where policies of unsupported kinds are, sorted by namespace
+// and kind; it reads all of PolicyKinds.
 func (v *View) Unsupported() iter.Seq[*Unsupported] {
 	v.ask(PolicyKinds()...)
 	return each(v.s.facts.Unsupported)
 }
 
-// Gates yields every gate at admission, and Bindings what binds those that are
-// policies. Both ask for all of GateKinds.
+// AdmissionControls yields every admission control, and AdmissionBindings what
+// binds those that are policies. Both read all of AdmissionKinds.
 func (v *View) AdmissionControls() iter.Seq[*AdmissionControl] {
 	v.ask(AdmissionKinds()...)
 	return each(v.s.facts.AdmissionControls)
@@ -111,14 +111,14 @@ func (v *View) ConstraintTemplates() iter.Seq[*ConstraintTemplate] {
 	return each(v.s.facts.Templates)
 }
 
-// Replications yields every object that tells Gatekeeper what to copy.
+// Replications yields every object that tells Gatekeeper what to replicate.
 func (v *View) Replications() iter.Seq[*Replication] {
 	v.ask(GatekeeperConfigs, SyncSets)
 	return each(v.s.facts.Replications)
 }
 
 // Known reports whether each of the kinds, which the rule declares, was read
-// completely. It is of use for kinds that a rule can do without.
+// completely. It is for kinds that a rule can do without.
 func (v *View) Known(kinds ...Kind) bool {
 	v.ask(kinds...)
 	for _, k := range kinds {
@@ -129,15 +129,14 @@ func (v *View) Known(kinds ...Kind) bool {
 	return true
 }
 
-// WorkloadKinds are the kinds whose objects make pods, sorted.
+// WorkloadKinds are the kinds whose objects create pods, sorted.
 func WorkloadKinds() []Kind {
 	return []Kind{
 		CronJobs, DaemonSets, Deployments, Jobs, ReplicaSets, ReplicationControllers, StatefulSets,
 	}
 }
 
-// Workloads yields every object that makes pods; it asks for all of
-// WorkloadKinds.
+// Workloads yields every object that creates pods; it reads all of WorkloadKinds.
 func (v *View) Workloads() iter.Seq[*Workload] {
 	v.ask(WorkloadKinds()...)
 	return each(v.s.facts.Workloads)
@@ -158,4 +157,10 @@ func each[F any](facts []F) iter.Seq[*F] {
 			}
 		}
 	}
+}
+
+// HostObjects yields every object of the kinds behind HostSources.
+func (v *View) HostObjects() iter.Seq[*HostObject] {
+	v.ask(HostSources)
+	return each(v.s.facts.HostObjects)
 }

@@ -1,22 +1,22 @@
 #!/bin/sh
-# Builds the programs that tests need into a cache outside the tree and prints
-# the folder they are in. Where they are built already, this takes milliseconds:
-# the folder's name is a digest of what is pinned here and in go.mod.
+# Builds the programs that tests need into a cache outside the tree and prints their
+# folder. If they are already built, this takes milliseconds: the name of the folder
+# is a digest of the versions pinned here and in go.mod.
 #
 #   build.sh [SET...]  build what is missing, print the folder
-#   build.sh -print    print the folder, build nothing
+#   build.sh -print    print the folder without building
 #
 #   cluster   etcd, kube-apiserver, kubectl (default)
 #   node      kube-controller-manager, kube-scheduler, kubelet, kube-proxy
 #   helm      helm
 #   promtool  promtool
 #
-# KUBEBUILDER_ASSETS, where set, is printed instead and nothing is built.
+# If KUBEBUILDER_ASSETS is set, it is printed instead, and nothing is built.
 # AUDIT_TOOLS_DIR chooses the cache (default: the user's cache folder).
 set -eu
 
-# These are no part of the cluster, and have no place in its go.mod: there each
-# would raise versions of what the other, and Kubernetes, were released with.
+# These are not in go.mod: they would raise the versions of dependencies that
+# Kubernetes and the other one were released with.
 helm=v4.3.2
 promtool=v0.316.0
 
@@ -38,10 +38,9 @@ if [ "${1:-}" = -print ]; then
 fi
 mkdir -p "$bin" "$cache/built"
 
-# keep NAME KEY COMMAND...: where the binary with that key was built before, for
-# a folder of another digest, it is linked into this one. Otherwise the command
-# puts it into the folder $out. It is renamed when whole, so an interrupted build
-# leaves nothing that looks done.
+# keep NAME KEY COMMAND...: links the binary into this folder. If no binary with that
+# key was built before, for another folder, the command first builds it in the folder
+# $out. It is moved when complete, so an interrupted build leaves no partial binary.
 keep() {
 	name=$1 kept=$cache/built/$1-$2
 	shift 2
@@ -57,9 +56,9 @@ keep() {
 	ln -f "$kept" "$bin/$name"
 }
 
-# pinned NAME PACKAGE LDFLAGS: a package that go.mod knows. Its key is the
-# versions of the modules that it is made of, and not go.mod as a whole: what is
-# added there for one binary must not have kube-apiserver built again.
+# pinned NAME PACKAGE LDFLAGS: a package of a module in go.mod. The key is the versions
+# of its modules, not the whole go.mod, so that a new dependency of one binary does
+# not rebuild kube-apiserver.
 pinned() {
 	[ -x "$bin/$1" ] && return 0
 	parts=$(cd "$here" && CGO_ENABLED=0 GOWORK=off go list -deps \
@@ -70,8 +69,8 @@ pinned() {
 
 compile() { (cd "$here" && CGO_ENABLED=0 GOWORK=off go build -trimpath -ldflags "$3" -o "$out/$1" "$2"); }
 
-# released NAME PACKAGE VERSION LDFLAGS: a package out of its own module, with
-# the versions that it was released with.
+# released NAME PACKAGE VERSION LDFLAGS: a package built in its own module, with the
+# dependencies that it was released with.
 released() {
 	[ -x "$bin/$1" ] && return 0
 	keep "$1" "$3" install "$@"
@@ -79,8 +78,8 @@ released() {
 
 install() { CGO_ENABLED=0 GOWORK=off GOBIN=$out go install -trimpath -ldflags "$4" "$2@$3"; }
 
-# Without a stamped version the server calls itself v0.0.0-master, and clients
-# that look at the version misbehave.
+# Without these flags the server reports version v0.0.0-master, which breaks clients
+# that depend on the version.
 minor=${version#v*.}
 minor=${minor%%.*}
 stamp="-s -w -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$minor"
@@ -105,7 +104,7 @@ for set in "$@"; do
 		released promtool github.com/prometheus/prometheus/cmd/promtool "$promtool" "-s -w"
 		;;
 	*)
-		echo "build.sh: there is no set $set" >&2
+		echo "build.sh: unknown set $set" >&2
 		exit 2
 		;;
 	esac

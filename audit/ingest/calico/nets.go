@@ -9,15 +9,14 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// netSet are the addresses that an entity asks for.
+// netSet holds the addresses that an entity selects.
 type netSet struct {
 	given  bool // false: every address
 	blocks []snapshot.CIDR
 }
 
-// nets returns the addresses that a rule asks for at one end of a connection: its
-// ranges or else every address, less the exceptions, and of the rule's version of
-// IP.
+// nets returns the addresses that a rule selects at one end of a connection: its ranges
+// or else every address, without the exceptions, and of the rule's IP version.
 func (r *rule) nets(e *entityRule) (netSet, error) {
 	ranges, err := parseNets("nets", e.Nets)
 	if err != nil {
@@ -33,8 +32,8 @@ func (r *rule) nets(e *entityRule) (netSet, error) {
 	}
 	if len(ranges) == 0 {
 		ranges = []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
-		// Who leaves out addresses of IPv4 alone has no others: the rest of IPv6
-		// would make up for what is left out.
+		// Exceptions of IPv4 alone select addresses of IPv4 alone: all of IPv6 would
+		// make up for the addresses that they leave out.
 		if r.IPVersion != nil || !slices.ContainsFunc(except, is4) || slices.ContainsFunc(except, is6) {
 			ranges = append(ranges, netip.PrefixFrom(netip.IPv6Unspecified(), 0))
 		}
@@ -58,7 +57,7 @@ func is4(p netip.Prefix) bool { return p.Addr().Is4() }
 
 func is6(p netip.Prefix) bool { return !is4(p) }
 
-// parseNets parses ranges; an address without a length stands for itself.
+// parseNets parses ranges. An address without a length is a range of one address.
 func parseNets(field string, list []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range list {
@@ -79,9 +78,9 @@ func parseNets(field string, list []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// whole reports whether every pod has an address among them, by one version of IP
-// at least. To deny IPv6 alone is not to deny pods, which have IPv4, too, almost
-// everywhere; to let IPv6 in alone does open them where they have it.
+// whole reports whether every pod has one of the addresses, in at least one IP version. A
+// rule that denies IPv6 alone does not deny pods, which almost always have IPv4 as well; a
+// rule that allows IPv6 alone does open those that have it.
 func (n *netSet) whole(action snapshot.Action) bool {
 	return slices.ContainsFunc(n.blocks, func(b snapshot.CIDR) bool {
 		if b.Prefix.Bits() != 0 || action == snapshot.Deny && is6(b.Prefix) {
@@ -91,8 +90,8 @@ func (n *netSet) whole(action snapshot.Action) bool {
 	})
 }
 
-// mayHoldPods reports whether a range may hold addresses of pods. Those of a host
-// alone, of a link and of a group never are any.
+// mayHoldPods reports whether a range may hold addresses of pods. Loopback, link-local and
+// multicast addresses are never those of a pod.
 func mayHoldPods(p netip.Prefix) bool {
 	for _, never := range []string{
 		"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "::/127", "fe80::/10", "ff00::/8",
@@ -104,8 +103,8 @@ func mayHoldPods(p netip.Prefix) bool {
 	return true
 }
 
-// mayBePool reports whether one of the ranges is large enough for pods to get
-// their addresses from it: no smaller than a /24.
+// mayBePool reports whether one of the ranges is large enough to be a pool of pod
+// addresses: at least 256 addresses.
 func (n *netSet) mayBePool() bool {
 	return slices.ContainsFunc(n.blocks, func(b snapshot.CIDR) bool {
 		return b.Prefix.Addr().BitLen()-b.Prefix.Bits() >= 8

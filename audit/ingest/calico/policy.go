@@ -1,7 +1,7 @@
-// Package calico turns the policies and tiers of Calico into facts. What it says of
-// their meaning is from Calico's API (api/pkg/apis/projectcalico/v3) and from what
-// becomes of it: libcalico-go/lib/backend/syncersv1/updateprocessors turns it into the
-// rules that felix/calc puts in order.
+// Package calico turns the policies and tiers of Calico into facts. Their meaning is from
+// Calico's API (api/pkg/apis/projectcalico/v3) and from the code that implements it:
+// libcalico-go/lib/backend/syncersv1/updateprocessors converts the objects to the rules
+// that felix/calc puts in order.
 package calico
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Tier is what matters here of a Tier of Calico.
+// Tier has the fields of a Tier that matter here.
 type Tier struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {
@@ -30,8 +30,8 @@ func (o *Tier) Fact(m snapshot.Meta) snapshot.Tier {
 	return snapshot.Tier{Meta: m, Order: orderOf(o.Spec.Order), Passes: o.Spec.DefaultAction == "Pass"}
 }
 
-// Policy is what matters here of a NetworkPolicy or GlobalNetworkPolicy of
-// Calico. A list or a selector that is empty says as much as none.
+// Policy has the fields of Calico's NetworkPolicy and GlobalNetworkPolicy that matter
+// here. An empty list or selector means the same as a missing one.
 type Policy struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     policySpec        `json:"spec"`
@@ -50,13 +50,13 @@ type policySpec struct {
 	PreDNAT                bool     `json:"preDNAT"`
 }
 
-// Facts returns the policies that the object comes to. One that Calico would not
-// have taken is Invalid, as it would be no longer in force: Felix treats it as
-// deleted (felix/calc/validation_filter.go).
+// Facts returns the policies that the object amounts to. One that Calico would have
+// rejected is Invalid, because it is not in force: Felix treats it as deleted
+// (felix/calc/validation_filter.go).
 func (o *Policy) Facts(m snapshot.Meta) []snapshot.Policy {
 	// These two are for host endpoints and never reach a pod
-	// (felix/calc/event_sequencer.go). applyOnForward makes no such difference: it
-	// is about hosts alone, and beside that the policy holds for pods as any.
+	// (felix/calc/event_sequencer.go). applyOnForward is different: it concerns hosts
+	// alone, and the policy applies to pods as any other.
 	if m.Group == snapshot.StoredCalicoNetworkPolicies.Group() {
 		o.Spec.respell()
 	}
@@ -77,7 +77,7 @@ func (o *Policy) Facts(m snapshot.Meta) []snapshot.Policy {
 		if !draft.doubtful && draft.policy.Invalid == "" {
 			draft.policy.Invalid = err.Error()
 		}
-		// Whom it was meant for is not known; it could have been anybody.
+		// It may have been meant for any pod.
 		draft.subject = &expr{op: opAll}
 	}
 	for _, d := range snapshot.Directions() {
@@ -95,9 +95,9 @@ func (o *Policy) Facts(m snapshot.Meta) []snapshot.Policy {
 	return draft.policies()
 }
 
-// respell spells types and actions as the API does. What was written past the API
-// into the storage may be spelled otherwise, and is in force all the same: they are
-// turned into small letters before anybody looks at them
+// respell spells types and actions as the API does. Objects that were written to the
+// storage without the API may spell them otherwise, and are in force all the same: Calico
+// converts them to lower case before it reads them
 // (updateprocessors/networkpolicyprocessor.go and rules.go).
 func (s *policySpec) respell() {
 	for i := range s.Types {
@@ -117,13 +117,13 @@ func capitalised(word string) string {
 	return strings.ToUpper(word[:1]) + strings.ToLower(word[1:])
 }
 
-// types returns the directions that the policy is about. Those that it does not
-// name it leaves alone, whatever rules it has for them.
+// types returns the directions that the policy applies to. Its rules for other directions
+// have no effect.
 //
-// The API fills the field by this rule when an object is written, so it matters
-// for manifests and for what went past the API into the storage. There Felix
-// reads a policy without types as one of both directions; to follow the API in
-// that case, too, at worst calls isolated pods open.
+// The API sets the field by this default when an object is written, so the default
+// matters for manifests and for objects written to the storage without the API. For
+// those Felix assumes both directions; following the API there as well at worst reports
+// isolated pods as open.
 func (s *policySpec) types() ([2]bool, error) {
 	if len(s.Types) == 0 {
 		return [2]bool{
@@ -139,15 +139,14 @@ func (s *policySpec) types() ([2]bool, error) {
 		case snapshot.DirectionEgress.String():
 			out[snapshot.DirectionEgress] = true
 		default:
-			return out, fmt.Errorf("types: there is no type %q", t)
+			return out, fmt.Errorf("types: unknown type %q", t)
 		}
 	}
 	return out, nil
 }
 
-// subject returns which pods the policy selects: those that all of its selectors
-// do, where none selects everything. A NetworkPolicy is about its own namespace
-// besides.
+// subject returns the pods that the policy selects: those that match all of its
+// selectors, or all pods without any. A NetworkPolicy is limited to its own namespace.
 func (s *policySpec) subject(namespace string) (*expr, error) {
 	selectors := []selectorField{
 		{"selector", s.Selector, endpointLabels},
@@ -163,8 +162,7 @@ func (s *policySpec) subject(namespace string) (*expr, error) {
 	return e, err
 }
 
-// decisions returns the rules of one direction. Those that only log decide
-// nothing.
+// decisions returns the rules of one direction, without those that only log.
 func (s *policySpec) decisions(d snapshot.Direction, namespace string) ([]ruleDraft, error) {
 	rules, name := s.Ingress, "ingress"
 	if d == snapshot.DirectionEgress {
@@ -183,8 +181,8 @@ func (s *policySpec) decisions(d snapshot.Direction, namespace string) ([]ruleDr
 	return out, nil
 }
 
-// orderOf returns the place of a policy in its tier, or of a tier. Without
-// one it comes last.
+// orderOf returns the order of a policy in its tier, or of a tier. Without one it comes
+// last.
 func orderOf(order *float64) float64 {
 	if order == nil {
 		return math.Inf(1)
@@ -192,13 +190,12 @@ func orderOf(order *float64) float64 {
 	return *order
 }
 
-// placeInTier says where a policy stands that names a tier.
+// placeInTier sets the tier of a policy by the name of the tier.
 //
-// The tiers that Calico makes by itself may not be changed: it refuses another
-// order than theirs, and another default action than Pass for those where the
-// policies of the network policy API go. So their objects tell nothing new, and
-// what is in them stands in one tier with the policies of Kubernetes. A tier
-// without an object comes last (felix/calc/policy_sorter.go, TierLess).
+// The tiers that Calico creates cannot be changed: it rejects any other order, and any
+// default action but Pass for those that hold the policies of the network policy API. So
+// their objects add nothing, and their policies are in one tier with those of Kubernetes.
+// A tier without an object comes last (felix/calc/policy_sorter.go, TierLess).
 func placeInTier(p *snapshot.Policy, tier string) {
 	switch tier {
 	case "", "default":

@@ -184,30 +184,30 @@ func TestPoliciesForHosts(t *testing.T) {
 
 func TestPolicyInvalid(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
-		{"a selector", "selector: app = web", `selector: position 5: "= web" where an operator should be`},
-		{"a selector of namespaces", "namespaceSelector: a in b", `namespaceSelector: position 6: "b" where { should be`},
-		{"a selector of service accounts", "serviceAccountSelector: (", "serviceAccountSelector: position 2: the selector ends where a label should be"},
-		{"a misplaced global", "namespaceSelector: global()", "global() may stand only in the namespaceSelector of a rule"},
-		{"a type", "types: [ingress]", `types: there is no type "ingress"`},
-		{"an action", "ingress: [{action: allow}]", `ingress rule 1: there is no action "allow"`},
-		{"a rule of a type that is not named", "types: [Ingress]\negress: [{action: Allow}, {}]", `egress rule 2: there is no action ""`},
+		{"a selector", "selector: app = web", `selector: position 5: "= web" found where an operator is expected`},
+		{"a selector of namespaces", "namespaceSelector: a in b", `namespaceSelector: position 6: "b" found where { is expected`},
+		{"a selector of service accounts", "serviceAccountSelector: (", "serviceAccountSelector: position 2: the selector ends where a label is expected"},
+		{"a misplaced global", "namespaceSelector: global()", "global() is allowed only in the namespaceSelector of a rule"},
+		{"a type", "types: [ingress]", `types: unknown type "ingress"`},
+		{"an action", "ingress: [{action: allow}]", `ingress rule 1: unknown action "allow"`},
+		{"a rule of a type that is not named", "types: [Ingress]\negress: [{action: Allow}, {}]", `egress rule 2: unknown action ""`},
 		{
 			"a net", "egress: [{action: Allow, destination: {nets: [10.0.0.0/33]}}]",
 			`egress rule 1: destination: nets: netip.ParsePrefix("10.0.0.0/33"): prefix length out of range`,
 		},
 		{
 			"a selector of the peer", "ingress: [{action: Allow, source: {selector: a}}]",
-			"ingress rule 1: source: selector: position 2: the selector ends where an operator should be",
+			"ingress rule 1: source: selector: position 2: the selector ends where an operator is expected",
 		},
 		{
 			"a selector of the own side", "ingress: [{action: Allow, destination: {notSelector: a}}]",
-			"ingress rule 1: destination: notSelector: position 2: the selector ends where an operator should be",
+			"ingress rule 1: destination: notSelector: position 2: the selector ends where an operator is expected",
 		},
 		{
 			"a misplaced global in a rule", "ingress: [{action: Allow, source: {selector: global()}}]",
-			"ingress rule 1: source: global() may stand only in the namespaceSelector of a rule",
+			"ingress rule 1: source: global() is allowed only in the namespaceSelector of a rule",
 		},
-		{"a protocol", "ingress: [{action: Allow, protocol: HTTP}]", `ingress rule 1: protocol: there is no protocol "HTTP"`},
+		{"a protocol", "ingress: [{action: Allow, protocol: HTTP}]", `ingress rule 1: protocol: unknown protocol "HTTP"`},
 		{
 			"ports without a protocol", "ingress: [{action: Allow, destination: {ports: [80]}}]",
 			"ingress rule 1: ports need the protocol TCP, UDP or SCTP",
@@ -218,9 +218,9 @@ func TestPolicyInvalid(t *testing.T) {
 		},
 		{
 			"a range of ports", "ingress: [{action: Allow, protocol: TCP, destination: {ports: ['100:1']}}]",
-			`ingress rule 1: destination: "100:1" is no port`,
+			`ingress rule 1: destination: "100:1" is not a port`,
 		},
-		{"a version of IP", "ingress: [{action: Log, ipVersion: 5}]", "ingress rule 1: ipVersion: there is no version 5"},
+		{"a version of IP", "ingress: [{action: Log, ipVersion: 5}]", "ingress rule 1: ipVersion: 5 is neither 4 nor 6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			policies := globalPolicy(t, c.spec)

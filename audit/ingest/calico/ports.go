@@ -11,8 +11,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// ports takes in the protocol and the ports of a rule. Connections go to the
-// ports of the destination, whichever end the policy's pods are.
+// ports adds the protocol and the ports of a rule. The ports of a connection are those of
+// the destination, whichever end the policy's pods are.
 func (r *rule) ports(out *ruleDraft) error {
 	protocols, every, err := r.protocols()
 	if err != nil {
@@ -29,8 +29,8 @@ func (r *rule) ports(out *ruleDraft) error {
 	if (to.numbered || from.numbered) && !r.protocolHasPorts() {
 		return errors.New("ports need the protocol TCP, UDP or SCTP")
 	}
-	// A rule that lets through all but a few ports opens the pod as one that lets
-	// through all: the few are what is known to be dangerous, and not what serves.
+	// A rule that allows all but a few ports opens the pod like one that allows all: the
+	// exceptions are typically ports known to be dangerous, not those that serve.
 	if out.rule.Action != snapshot.Deny && len(r.Destination.Ports) == 0 && to.excepted <= fewPorts {
 		to.spans = []portSpan{{0, snapshot.LastPort}}
 	}
@@ -44,13 +44,13 @@ func (r *rule) ports(out *ruleDraft) error {
 		out.rule.Ports.Named = to.names
 	}
 	if to.notNames > 0 {
-		out.doubt() // but for a port whose number is not known
+		out.doubt() // the number of the excepted port is not known
 	}
 	switch {
 	case !from.given():
 	case from.clients():
-		// Who connects may choose the port to come from. One that rules let in is
-		// always at hand; one that they turn away can be avoided.
+		// A client chooses its own port: it can use one that is allowed, and avoid one
+		// that is denied.
 		out.doubt()
 	default:
 		out.rule.Narrow = true
@@ -58,8 +58,8 @@ func (r *rule) ports(out *ruleDraft) error {
 	return nil
 }
 
-// protocols returns the protocols with ports that the rule is about, and whether
-// it is about every protocol.
+// protocols returns the protocols with ports that the rule applies to, and whether it
+// applies to every protocol.
 func (r *rule) protocols() (list []snapshot.Protocol, every bool, err error) {
 	only, err := parseProtocol(r.Protocol)
 	if err != nil {
@@ -82,9 +82,8 @@ func (r *rule) protocolHasPorts() bool {
 	return err == nil && only != ""
 }
 
-// parseProtocol returns the protocol of a name or number; empty for one without
-// ports, or none. The API compares names in its own spelling, and older clients
-// wrote them small.
+// parseProtocol returns the protocol of a name or number, or the empty string for nil and
+// for protocols without ports. Older clients wrote names in lower case.
 func parseProtocol(p *intstr.IntOrString) (snapshot.Protocol, error) {
 	if p == nil {
 		return "", nil
@@ -100,21 +99,21 @@ func parseProtocol(p *intstr.IntOrString) (snapshot.Protocol, error) {
 		return "", nil
 	default:
 		if n, err := strconv.Atoi(name); err != nil || n < 1 || n > 255 {
-			return "", fmt.Errorf("there is no protocol %q", p.String())
+			return "", fmt.Errorf("unknown protocol %q", p.String())
 		}
 		return "", nil
 	}
 }
 
-// portSet are the ports that one end of a rule names.
+// portSet holds the ports that a rule names at one end.
 type portSet struct {
-	spans           []portSpan // those with numbers, less the exceptions; all if none is named
+	spans           []portSpan // ports given by number, without the exceptions; all if none is named
 	names, notNames int        // ports and exceptions given by name
 	numbered        bool       // a port or an exception is given by number
-	excepted        int        // how many ports the exceptions with numbers come to, at most
+	excepted        int        // upper bound of the number of ports excepted by number
 }
 
-// fewPorts are so few ports that it makes no difference to leave them out.
+// fewPorts is a number of ports that a rule can except and still count as open.
 const fewPorts = snapshot.LastPort / 16
 
 // portSpan is an inclusive range of ports.
@@ -166,12 +165,12 @@ func parsePort(p intstr.IntOrString) (span portSpan, named bool, err error) {
 	first, err1 := strconv.ParseUint(low, 10, 16)
 	last, err2 := strconv.ParseUint(high, 10, 16)
 	if err1 != nil || err2 != nil || first > last {
-		return portSpan{}, false, fmt.Errorf("%q is no port", text)
+		return portSpan{}, false, fmt.Errorf("%q is not a port", text)
 	}
 	return portSpan{int32(first), int32(last)}, false, nil
 }
 
-// cutFrom returns the ranges without the ports of s.
+// cutFrom returns the ranges without the ports in s.
 func (s portSpan) cutFrom(spans []portSpan) []portSpan {
 	var out []portSpan
 	for _, o := range spans {
@@ -188,8 +187,8 @@ func (s portSpan) cutFrom(spans []portSpan) []portSpan {
 // given reports whether any port is named or excepted.
 func (p *portSet) given() bool { return p.numbered || p.names+p.notNames > 0 }
 
-// clients reports whether the ports hold those that clients connect from: by
-// default 32768 to 60999 with Linux, and fewer by RFC 6335.
+// clients reports whether the ports include those that clients connect from: by default
+// 32768 to 60999 on Linux, and fewer by RFC 6335.
 func (p *portSet) clients() bool {
 	for _, s := range p.spans {
 		if s.first <= 32768 && s.last >= 60999 {

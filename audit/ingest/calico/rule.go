@@ -11,8 +11,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// rule is a rule of a policy. A connection must meet all that it asks for.
-// The fields of ICMP are left out: what they narrow is no TCP, UDP or SCTP.
+// rule is a rule of a policy. A connection must meet all of its conditions. The fields of
+// ICMP are left out, because they do not narrow TCP, UDP or SCTP.
 type rule struct {
 	Action      string              `json:"action"`
 	IPVersion   *int                `json:"ipVersion"`
@@ -26,7 +26,7 @@ type rule struct {
 	} `json:"http"`
 }
 
-// entityRule is what a rule asks of one end of a connection.
+// entityRule holds the conditions of a rule on one end of a connection.
 type entityRule struct {
 	Nets              []string `json:"nets"`
 	NotNets           []string `json:"notNets"`
@@ -46,9 +46,8 @@ type entityRule struct {
 	NotPorts []intstr.IntOrString `json:"notPorts"`
 }
 
-// decision returns the rule in the common form. The peer is the source of an
-// incoming connection and the destination of an outgoing one; the other end is a
-// pod that the policy selects.
+// decision returns the rule in the common form. The peer is the source for ingress and the
+// destination for egress; the other end is a pod that the policy selects.
 func (r *rule) decision(d snapshot.Direction, namespace string) (ruleDraft, error) {
 	var out ruleDraft
 	var err error
@@ -56,7 +55,7 @@ func (r *rule) decision(d snapshot.Direction, namespace string) (ruleDraft, erro
 		return out, err
 	}
 	if r.IPVersion != nil && *r.IPVersion != 4 && *r.IPVersion != 6 {
-		return out, fmt.Errorf("ipVersion: there is no version %d", *r.IPVersion)
+		return out, fmt.Errorf("ipVersion: %d is neither 4 nor 6", *r.IPVersion)
 	}
 	if err := r.ports(&out); err != nil {
 		return out, err
@@ -71,7 +70,7 @@ func (r *rule) decision(d snapshot.Direction, namespace string) (ruleDraft, erro
 	if err := r.ownSide(&out, own); err != nil {
 		return out, fmt.Errorf("%s: %w", ownName, err)
 	}
-	// Whatever the rule does, it does it to some requests only.
+	// The rule applies to some requests only.
 	if r.HTTP != nil && len(r.HTTP.Methods)+len(r.HTTP.Paths) > 0 {
 		out.rule.Narrow = true
 	}
@@ -86,14 +85,14 @@ func (r *rule) action() (snapshot.Action, error) {
 		return snapshot.Deny, nil
 	case "Pass":
 		return snapshot.Pass, nil
-	case "Log": // decides nothing, and is left out later
+	case "Log": // is left out later
 		return snapshot.Pass, nil
 	}
-	return 0, fmt.Errorf("there is no action %q", r.Action)
+	return 0, fmt.Errorf("unknown action %q", r.Action)
 }
 
-// ownSide takes in what the rule asks of the end that is a pod of its policy.
-// The ports there are those of the connection, which ports takes in.
+// ownSide adds the conditions on the end that is a pod of the rule's policy, except the
+// ports, which belong to the connection.
 func (r *rule) ownSide(out *ruleDraft, own *entityRule) error {
 	e, err := own.endpoints()
 	switch {
@@ -111,11 +110,11 @@ func (r *rule) ownSide(out *ruleDraft, own *entityRule) error {
 	switch {
 	case !nets.given || nets.whole(out.rule.Action):
 	case len(own.Nets) == 0 || nets.mayBePool():
-		// The pods' own addresses: nobody knows them here, but a rule that is
-		// about none of its policy's pods would be pointless.
+		// The addresses of the pods are not known here, but a rule that matches none
+		// of its policy's pods would be pointless.
 		out.doubt()
 	default:
-		// A few addresses are those of a few pods, and of none as a whole.
+		// A few addresses cover a few pods.
 		out.rule.Narrow = true
 	}
 	if own.Services != nil || len(own.Domains) > 0 {
@@ -124,17 +123,17 @@ func (r *rule) ownSide(out *ruleDraft, own *entityRule) error {
 	return nil
 }
 
-// ruleDraft is a rule and which of the pods that its policy selects it is
-// about. A rule for incoming connections may ask something of their destination,
-// and one for outgoing connections of their source.
+// ruleDraft is a rule, and the condition on the policy's own pods under which it applies.
+// An ingress rule may have conditions on the destination, and an egress rule on the
+// source.
 type ruleDraft struct {
 	rule snapshot.Rule
-	own  *expr  // nil: all of them
-	text string // what own was parsed from
+	own  *expr  // nil for all pods of the policy
+	text string // own as it was written
 }
 
-// doubt is for a condition that nothing here can check. It is taken to hold where
-// that opens and not to hold where that closes: what is open must not be called
+// doubt records a condition that cannot be checked. It is assumed to hold for a rule that
+// allows and not to hold for one that denies, so that an open pod is not reported as
 // closed.
 func (d *ruleDraft) doubt() {
 	if d.rule.Action == snapshot.Deny {
@@ -142,8 +141,8 @@ func (d *ruleDraft) doubt() {
 	}
 }
 
-// selects reports whether the entity asks for endpoints: whatever is outside the
-// cluster is then left out.
+// selects reports whether the entity selects endpoints, which leaves out everything
+// outside the cluster.
 func (e *entityRule) selects() bool {
 	return e.Selector != "" || e.NamespaceSelector != "" || e.selectsAccounts()
 }
@@ -152,8 +151,7 @@ func (e *entityRule) selectsAccounts() bool {
 	return e.ServiceAccounts != nil && (e.ServiceAccounts.Selector != "" || len(e.ServiceAccounts.Names) > 0)
 }
 
-// key returns a string that two entities share if they ask for the same
-// endpoints.
+// key returns a string that is equal for two entities with the same selectors.
 func (e *entityRule) key() string {
 	parts := []string{e.Selector, e.NotSelector, e.NamespaceSelector}
 	if e.selectsAccounts() {
@@ -162,10 +160,10 @@ func (e *entityRule) key() string {
 	return strings.Join(parts, "\x00")
 }
 
-// within returns the namespace whose pods the entity of a policy is about; empty
-// for those of any. As soon as a rule of a NetworkPolicy says anything of labels,
-// and be it in the negative, it is about the policy's own namespace, unless it
-// selects namespaces itself (updateprocessors/rules.go, getEndpointSelector).
+// within returns the namespace that limits the pods of the entity, or the empty string for
+// all namespaces. A rule of a NetworkPolicy with any label selector, even a negative one,
+// is limited to the policy's own namespace, unless it selects namespaces itself
+// (updateprocessors/rules.go, getEndpointSelector).
 func (e *entityRule) within(namespace string) string {
 	if e.NamespaceSelector != "" {
 		return ""
@@ -173,7 +171,7 @@ func (e *entityRule) within(namespace string) string {
 	return namespace
 }
 
-// endpoints returns what the entity asks of the labels of a pod.
+// endpoints returns the conditions of the entity on the labels of a pod.
 func (e *entityRule) endpoints() (*expr, error) {
 	selector, err := parseFields([]selectorField{{"selector", e.Selector, endpointLabels}})
 	if err != nil {
@@ -205,7 +203,7 @@ func (e *entityRule) endpoints() (*expr, error) {
 	return all, nil
 }
 
-// peers takes in what the rule asks of the end that is not a pod of its policy.
+// peers adds the conditions on the end that is not a pod of the rule's policy.
 func (r *rule) peers(out *ruleDraft, peer *entityRule, namespace string) error {
 	var terms termSet
 	endpoints, err := peer.endpoints()
@@ -214,7 +212,7 @@ func (r *rule) peers(out *ruleDraft, peer *entityRule, namespace string) error {
 	}
 	switch {
 	case errors.Is(err, errTooComplex):
-		// Calico knows whom it stands for, and it may be every pod.
+		// It may select every pod.
 		terms = everyPod()
 		out.doubt()
 	case err != nil:
@@ -231,24 +229,23 @@ func (r *rule) peers(out *ruleDraft, peer *entityRule, namespace string) error {
 		// The endpoints of one Service are a few pods or addresses.
 		out.rule.Narrow = true
 	case len(peer.Domains) > 0 && !nets.given && !labels:
-		// So are the addresses that a name was resolved to. Beside others they
-		// are taken to add to them, as the two would hardly share an address.
+		// So are the addresses that a name resolves to. Beside other nets they are
+		// assumed to add to those, because the two will hardly share an address.
 		out.rule.Narrow = true
 	case !labels && !nets.given:
 		to.Everyone = true
 	case !labels:
-		// Calico compares addresses, and those of pods are addresses, too.
+		// Calico compares addresses, including those of pods.
 		to.CIDRs, to.CIDRsMatchPods = nets.blocks, true
 	case peer.selects() || namespace != "":
 		to.Pods = terms.pods(peer.within(namespace))
 		if nets.given && !nets.whole(out.rule.Action) {
-			// Selected pods, and of those the ones in a range: how many that is
-			// cannot be told from here.
+			// It is unknown which of the selected pods are in the ranges.
 			out.rule.Narrow = true
 		}
 	default:
-		// notSelector alone, in a GlobalNetworkPolicy, takes some endpoints out of
-		// everything that has an address.
+		// notSelector alone, in a GlobalNetworkPolicy, excludes some endpoints from
+		// all addresses.
 		to.Internet, to.CIDRs = !nets.given, nets.blocks
 		if !nets.given || nets.whole(out.rule.Action) {
 			to.Pods = terms.pods("")

@@ -9,20 +9,20 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Newer releases of Calico take selectors of 1024 characters at most, older ones of
-// any length, so what it takes to judge one is bounded here: by its length, by the
-// conditions on labels in it, and by how deep its parentheses nest.
+// Newer releases of Calico accept selectors of up to 1024 characters, older ones of any
+// length, so the cost of evaluating one is bounded here: by its length, by the number of
+// conditions on labels, and by the depth of its parentheses.
 const (
 	maxLength     = 32 << 10
 	maxConditions = 128
 	maxDepth      = 64
 )
 
-// errTooComplex is of a selector that Calico takes and that is too much to be
-// judged here.
+// errTooComplex is returned for a selector that Calico accepts and that exceeds the bounds
+// here.
 var errTooComplex = errors.New("selector is too complex")
 
-// labelScope says whose labels stand in a selector.
+// labelScope says whose labels a selector is about.
 type labelScope uint8
 
 const (
@@ -31,7 +31,7 @@ const (
 	accountLabels                     // ServiceAccounts
 )
 
-// exprOp says what a node of a selector is.
+// exprOp is the operation of a node of a selector.
 type exprOp uint8
 
 const (
@@ -43,7 +43,7 @@ const (
 	opNot // of one operand
 )
 
-// expr is a selector of Calico as it is written.
+// expr is a parsed selector.
 type expr struct {
 	op    exprOp
 	label snapshot.Requirement // of opLabel
@@ -51,10 +51,10 @@ type expr struct {
 	of    []*expr
 }
 
-// parseSelector parses a selector, whose labels are those of scope. Blanks
-// alone select everything. What is accepted is what Calico accepts
-// (libcalico-go/lib/selector): "!" binds tightest, then "&&", then "||"; there
-// are two kinds of quotes and no escapes; and only spaces and tabs are blanks.
+// parseSelector parses a selector over the labels of scope. Blanks alone select
+// everything. It accepts what Calico accepts (libcalico-go/lib/selector): "!" binds
+// tightest, then "&&", then "||"; there are two kinds of quotes and no escapes; and only
+// spaces and tabs are blanks.
 func parseSelector(text string, scope labelScope) (*expr, error) {
 	if len(text) > maxLength {
 		return nil, errTooComplex
@@ -80,8 +80,8 @@ type selectorField struct {
 	scope      labelScope
 }
 
-// parseFields returns the selector that asks for all of the fields that are
-// set. Without any it selects everything.
+// parseFields returns the conjunction of the fields that are set. Without any it selects
+// everything.
 func parseFields(fields []selectorField) (*expr, error) {
 	all := &expr{op: opAnd}
 	for _, f := range fields {
@@ -97,11 +97,11 @@ func parseFields(fields []selectorField) (*expr, error) {
 	return all, nil
 }
 
-// errMisplacedGlobal is of a selector for what is in no namespace, where the API
-// takes none.
-var errMisplacedGlobal = errors.New("global() may stand only in the namespaceSelector of a rule")
+// errMisplacedGlobal is returned for a selector of objects without a namespace where the
+// API allows none.
+var errMisplacedGlobal = errors.New("global() is allowed only in the namespaceSelector of a rule")
 
-// hasGlobal reports whether global() stands anywhere in the selector.
+// hasGlobal reports whether global() appears anywhere in the selector.
 func (e *expr) hasGlobal() bool {
 	for _, operand := range e.of {
 		if operand.hasGlobal() {
@@ -111,8 +111,8 @@ func (e *expr) hasGlobal() bool {
 	return e.op == opGlobal
 }
 
-// parser reads a selector from the front to the back. Every method leaves
-// at behind what it took and the blanks after it.
+// parser parses a selector from left to right. Every method leaves at after what it
+// consumed and the blanks that follow.
 type parser struct {
 	text       string
 	scope      labelScope
@@ -121,14 +121,14 @@ type parser struct {
 	conditions int
 }
 
-// or takes one or more conjunctions.
+// or consumes one or more conjunctions.
 func (p *parser) or() (*expr, error) {
 	return p.chain("||", opOr, func() (*expr, error) {
 		return p.chain("&&", opAnd, p.operation)
 	})
 }
 
-// chain takes operands with an operator between them.
+// chain consumes operands separated by an operator.
 func (p *parser) chain(operator string, op exprOp, operand func() (*expr, error)) (*expr, error) {
 	var of []*expr
 	for {
@@ -147,8 +147,8 @@ func (p *parser) chain(operator string, op exprOp, operand func() (*expr, error)
 	return &expr{op: op, of: of}, nil
 }
 
-// operation takes one condition, or a whole selector in parentheses, and the
-// exclamation marks before it.
+// operation consumes one condition, or a selector in parentheses, with the exclamation
+// marks before it.
 func (p *parser) operation() (*expr, error) {
 	negated := false
 	for p.take("!") {
@@ -192,10 +192,10 @@ func (p *parser) operand() (*expr, error) {
 	return p.comparison(key)
 }
 
-// comparison takes the operator behind a label and what is right of it.
+// comparison consumes the operator after a label and its right side.
 func (p *parser) comparison(key string) (*expr, error) {
 	operators := []struct {
-		spelt []string // words, or one sign
+		words []string // or one sign
 		op    snapshot.Operator
 	}{
 		{[]string{"=="}, snapshot.In},
@@ -207,10 +207,10 @@ func (p *parser) comparison(key string) (*expr, error) {
 		{[]string{"in"}, snapshot.In},
 	}
 	for _, o := range operators {
-		if !p.takeWords(o.spelt) {
+		if !p.takeWords(o.words) {
 			continue
 		}
-		if o.spelt[len(o.spelt)-1] == "in" {
+		if o.words[len(o.words)-1] == "in" {
 			values, err := p.set()
 			return p.labelled(key, o.op, values...), err
 		}
@@ -228,7 +228,7 @@ func (p *parser) labelled(key string, op snapshot.Operator, values ...string) *e
 	}
 }
 
-// set takes literals in braces. A comma may stand behind the last one.
+// set consumes literals in braces. The last one may be followed by a comma.
 func (p *parser) set() ([]string, error) {
 	if err := p.expect("{"); err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (p *parser) set() ([]string, error) {
 	return values, nil
 }
 
-// literal takes a string in single or double quotes.
+// literal consumes a string in single or double quotes.
 func (p *parser) literal() (string, error) {
 	for _, quote := range []string{`"`, `'`} {
 		rest, ok := strings.CutPrefix(p.text[p.at:], quote)
@@ -256,7 +256,7 @@ func (p *parser) literal() (string, error) {
 		}
 		value, _, ok := strings.Cut(rest, quote)
 		if !ok {
-			return "", fmt.Errorf("position %d: the string does not end", p.at+1)
+			return "", fmt.Errorf("position %d: the string is not terminated", p.at+1)
 		}
 		p.at += len(value) + 2
 		p.blanks()
@@ -265,7 +265,7 @@ func (p *parser) literal() (string, error) {
 	return "", p.unexpected("a string in quotes")
 }
 
-// maxKey is the length of the longest label that Calico knows.
+// maxKey is the length of the longest label key in Calico.
 const maxKey = 512
 
 func (p *parser) key() (string, error) {
@@ -295,7 +295,7 @@ func (p *parser) blanks() {
 	}
 }
 
-// take takes a sign, if it is next.
+// take consumes a sign if it comes next.
 func (p *parser) take(sign string) bool {
 	if !strings.HasPrefix(p.text[p.at:], sign) {
 		return false
@@ -305,8 +305,8 @@ func (p *parser) take(sign string) bool {
 	return true
 }
 
-// takeWords takes the words of an operator, if they are next. Calico lets them
-// run into each other; what follows is a quote or a brace.
+// takeWords consumes the words of an operator if they come next. Calico does not require
+// blanks between them.
 func (p *parser) takeWords(words []string) bool {
 	start := p.at
 	for _, word := range words {
@@ -328,10 +328,10 @@ func (p *parser) expect(sign string) error {
 func (p *parser) unexpected(want string) error {
 	rest := p.text[p.at:]
 	if rest == "" {
-		return fmt.Errorf("position %d: the selector ends where %s should be", p.at+1, want)
+		return fmt.Errorf("position %d: the selector ends where %s is expected", p.at+1, want)
 	}
 	if len(rest) > 12 {
 		rest = rest[:12] + "..."
 	}
-	return fmt.Errorf("position %d: %q where %s should be", p.at+1, rest, want)
+	return fmt.Errorf("position %d: %q found where %s is expected", p.at+1, rest, want)
 }

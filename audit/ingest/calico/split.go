@@ -6,26 +6,26 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// policyDraft is a policy on its way to the common form, where all rules of a
-// policy are about all of its pods.
+// policyDraft is a policy on its way to the common form, in which all rules of a policy
+// apply to all of its pods.
 type policyDraft struct {
 	policy   snapshot.Policy
 	subject  *expr
 	rules    [2][]ruleDraft
-	doubtful bool // the subject is only a guess, and too wide
+	doubtful bool // the subject is a guess, and too wide
 }
 
-// maxSplits bounds the conditions by which a policy is split, each of which
-// doubles its parts.
+// maxSplits bounds the conditions that a policy is split by. Each of them doubles the
+// number of parts.
 const maxSplits = 3
 
-// policies returns the policies that the draft comes to. One whose rules ask for
-// different pods is split by what they ask for: a part for each combination, so
-// that every pod is in just one part, with the rules that are about it.
+// policies returns the policies that the draft amounts to. One whose rules apply to
+// different pods is split by their conditions: a part for each combination, so that every
+// pod is in exactly one part, with the rules that apply to it.
 func (c *policyDraft) policies() []snapshot.Policy {
 	parts, err := c.split(c.conditions())
 	if err != nil {
-		c.settle()
+		c.dropConditions()
 		parts, err = c.split(nil)
 	}
 	if err != nil {
@@ -35,8 +35,8 @@ func (c *policyDraft) policies() []snapshot.Policy {
 	for i := range parts {
 		parts[i].Part = i
 		if c.doubtful {
-			// Nobody can say which pods it isolates, so it is taken to isolate
-			// none and to open all that it may.
+			// It is unknown which pods it isolates, so it is assumed to isolate none and
+			// to open all that it may.
 			parts[i].Isolates = [2]bool{}
 			for d, rules := range parts[i].Rules {
 				parts[i].Rules[d] = slices.DeleteFunc(rules, func(r snapshot.Rule) bool { return r.Action == snapshot.Deny })
@@ -46,8 +46,8 @@ func (c *policyDraft) policies() []snapshot.Policy {
 	return parts
 }
 
-// conditions returns what the rules ask of the policy's own pods, each once.
-// Rules about what cannot be told of a pod come to be about all of them.
+// conditions returns the conditions of the rules on the policy's own pods, each once. Rules
+// with conditions that cannot be checked become rules for all pods.
 func (c *policyDraft) conditions() []ruleDraft {
 	var out []ruleDraft
 	seen := map[string]bool{}
@@ -71,8 +71,8 @@ func (c *policyDraft) conditions() []ruleDraft {
 	return out
 }
 
-// settle makes all rules be about all pods.
-func (c *policyDraft) settle() {
+// dropConditions makes all rules apply to all pods.
+func (c *policyDraft) dropConditions() {
 	for d := range c.rules {
 		for i := range c.rules[d] {
 			if r := &c.rules[d][i]; r.own != nil {
@@ -83,8 +83,7 @@ func (c *policyDraft) settle() {
 	}
 }
 
-// split returns a policy for each combination of the conditions that may select a
-// pod.
+// split returns a policy for each combination of the conditions that may match a pod.
 func (c *policyDraft) split(conditions []ruleDraft) ([]snapshot.Policy, error) {
 	if len(conditions) > maxSplits {
 		return nil, errTooComplex

@@ -8,20 +8,20 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// maxTerms bounds the alternatives that a selector may come to. They
-// multiply where alternatives are joined by "&&".
+// maxTerms bounds the number of alternatives of a selector. They multiply where "&&" joins
+// alternatives.
 const maxTerms = 64
 
-// termSet are the alternatives of a selector: it selects whatever one of them
-// does. None selects nothing.
+// termSet is a selector in disjunctive normal form: it selects what any of its terms
+// selects. Without terms it selects nothing.
 type termSet struct {
 	list []snapshot.Selector
-	// partial is true where alternatives are left out because they depend on
-	// what no fact holds.
+	// partial is true if terms are left out because they depend on data that is in no
+	// fact.
 	partial bool
 }
 
-// everyPod is the selector that selects every pod.
+// everyPod returns the selector of every pod.
 func everyPod() termSet { return termSet{list: []snapshot.Selector{{}}} }
 
 // everything reports whether the terms select every pod.
@@ -30,7 +30,7 @@ func (t *termSet) everything() bool { return len(t.list) == 1 && len(t.list[0]) 
 // nothing reports whether the terms are known to select no pod.
 func (t *termSet) nothing() bool { return len(t.list) == 0 && !t.partial }
 
-// terms returns the alternatives of a selector of pods, or of its negation.
+// terms returns the terms of a selector of pods, or of its negation.
 func (e *expr) terms(negated bool) (termSet, error) {
 	switch e.op {
 	case opAll:
@@ -89,7 +89,7 @@ func (t *termSet) or(o *termSet) termSet {
 	return sum
 }
 
-// and returns the alternatives of both. It stops where there are too many.
+// and returns the conjunction of both. It stops at too many terms.
 func (t *termSet) and(o *termSet) termSet {
 	if t.nothing() || o.nothing() {
 		return termSet{}
@@ -108,8 +108,8 @@ func (t *termSet) and(o *termSet) termSet {
 	return product
 }
 
-// add adds an alternative, unless one that selects as much is there. Those that
-// select no more than it go.
+// add adds a term, unless another one selects at least as much. It removes those that
+// select no more than the new one.
 func (t *termSet) add(s snapshot.Selector) {
 	if slices.ContainsFunc(t.list, func(o snapshot.Selector) bool { return subsetOf(o, s) }) {
 		return
@@ -118,7 +118,7 @@ func (t *termSet) add(s snapshot.Selector) {
 	t.list = append(t.list, s)
 }
 
-// subsetOf reports whether each requirement of one selector stands in the other.
+// subsetOf reports whether each requirement of s is in o.
 func subsetOf(s, o snapshot.Selector) bool {
 	for _, r := range s {
 		if !slices.ContainsFunc(o, func(q snapshot.Requirement) bool { return compareRequirements(r, q) == 0 }) {
@@ -128,7 +128,7 @@ func subsetOf(s, o snapshot.Selector) bool {
 	return true
 }
 
-// conjoin returns what asks for both, and whether anything can meet it.
+// conjoin returns the conjunction of two selectors, and whether anything can match it.
 func conjoin(a, b snapshot.Selector) (snapshot.Selector, bool) {
 	both := slices.Concat(a, b)
 	slices.SortFunc(both, compareRequirements)
@@ -146,8 +146,8 @@ func conjoin(a, b snapshot.Selector) (snapshot.Selector, bool) {
 	return both, true
 }
 
-// excludes reports whether no value can meet both requirements on one label, as
-// far as the first one tells.
+// excludes reports whether no value can meet both requirements on one label, as far as the
+// first one decides that.
 func excludes(r, q snapshot.Requirement) bool {
 	switch {
 	case r.Op == snapshot.In:
@@ -162,8 +162,7 @@ func compareRequirements(a, b snapshot.Requirement) int {
 	return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(string(a.Op), string(b.Op)), slices.Compare(a.Values, b.Values))
 }
 
-// pods returns the pods of the terms: those of one namespace, or of all if it is
-// empty.
+// pods returns the pods of the terms in a namespace, or in all namespaces if it is empty.
 func (t *termSet) pods(namespace string) []snapshot.PodPeer {
 	var out []snapshot.PodPeer
 	for _, s := range t.list {
@@ -177,7 +176,7 @@ func (t *termSet) pods(namespace string) []snapshot.PodPeer {
 			}
 		}
 		if namespace != "" {
-			// By its name it may make up all namespaces together with others.
+			// Selected by name, because together with others it may cover all namespaces.
 			own := snapshot.Requirement{Key: labelMetadataName, Op: snapshot.In, Values: []string{namespace}}
 			p.Namespaces = append(p.Namespaces, own)
 			slices.SortFunc(p.Namespaces, compareRequirements)
@@ -187,8 +186,8 @@ func (t *termSet) pods(namespace string) []snapshot.PodPeer {
 	return out
 }
 
-// subject returns the pods of the terms as those that a policy selects: a policy in
-// a namespace is found by that, unless it asks anything of the namespace.
+// subject returns the pods of the terms as the subject of a policy. A policy with a
+// namespace has its own namespace as subject, unless it has conditions on namespaces.
 func (t *termSet) subject(namespace string) snapshot.Subject {
 	out := snapshot.Subject(t.pods(namespace))
 	for i, p := range out {
@@ -199,9 +198,9 @@ func (t *termSet) subject(namespace string) snapshot.Subject {
 	return out
 }
 
-// The labels that Calico gives to endpoints and their Namespaces by itself, and
-// the prefixes of the labels that an endpoint inherits from its Namespace and its
-// ServiceAccount (libcalico-go/lib/backend/k8s/conversion).
+// The labels that Calico adds to endpoints and their Namespaces, and the prefixes of the
+// labels that an endpoint inherits from its Namespace and its ServiceAccount
+// (libcalico-go/lib/backend/k8s/conversion).
 const (
 	labelNamespace        = "projectcalico.org/namespace"
 	labelOrchestrator     = "projectcalico.org/orchestrator"
@@ -210,29 +209,29 @@ const (
 	prefixNamespaceLabels = "pcns."
 	prefixAccountLabels   = "pcsa."
 
-	// orchestrator is what the label says of every pod.
+	// orchestrator is the value of the label for every pod.
 	orchestrator = "k8s"
-	// labelMetadataName is the label that Kubernetes gives to each Namespace.
+	// labelMetadataName is the label that Kubernetes adds to each Namespace.
 	labelMetadataName = "kubernetes.io/metadata.name"
 )
 
-// namespaceKey stands before the keys of a Namespace's labels where they are
-// mixed with those of a pod, whose keys never hold a blank.
+// namespaceKey precedes the keys of a Namespace's labels where they are mixed with those
+// of a pod, whose keys never contain a blank.
 const namespaceKey = "namespace "
 
-// certainty says how much of a condition can be told without any labels.
+// certainty says whether a condition can be decided without any labels.
 type certainty uint8
 
 const (
 	dependsOnLabels certainty = iota // on the labels
 	always
 	never
-	unknown // it depends on what no fact holds
+	unknown // it depends on data that is in no fact
 )
 
-// condition returns what a condition on a label asks of a pod and its Namespace,
-// be it in the negative. Its key is that of the pod's label, or of the
-// Namespace's behind namespaceKey.
+// condition returns a condition on a label, or its negation, as a requirement of a pod
+// and its Namespace. The key is that of the pod's label, or namespaceKey and that of the
+// Namespace's.
 func (e *expr) condition(negated bool) (snapshot.Requirement, certainty) {
 	r, truth := simplified(e.label), dependsOnLabels
 	switch {
@@ -255,8 +254,8 @@ func (e *expr) condition(negated bool) (snapshot.Requirement, certainty) {
 	return r.Not(), truth
 }
 
-// simplified returns the condition without an operator where it asks for no
-// more than the label: every value contains the empty string.
+// simplified returns a condition that every value meets as one that only requires the
+// label: every value contains the empty string.
 func simplified(r snapshot.Requirement) snapshot.Requirement {
 	switch r.Op {
 	case snapshot.Contains, snapshot.HasPrefix, snapshot.HasSuffix:
@@ -267,7 +266,7 @@ func simplified(r snapshot.Requirement) snapshot.Requirement {
 	return r
 }
 
-// resolve finds out whose label a condition is about.
+// resolve determines whose label a condition is about.
 func (s labelScope) resolve(r snapshot.Requirement) (snapshot.Requirement, certainty) {
 	switch s {
 	case namespaceLabels:
@@ -312,8 +311,8 @@ func namespaceCondition(r snapshot.Requirement) (snapshot.Requirement, certainty
 	return r, truth
 }
 
-// accountCondition tells of the account of a pod no more than that there is one
-// and that it has a name: which one it is stands in no fact.
+// accountCondition decides a condition on the ServiceAccount of a pod as far as possible:
+// it exists and has a name, but which one it is is in no fact.
 func accountCondition(r snapshot.Requirement) (snapshot.Requirement, certainty) {
 	if r.Key == labelName && r.Op == snapshot.Exists {
 		return r, always

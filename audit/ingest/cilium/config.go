@@ -26,13 +26,13 @@ func ConfigMaps() []types.NamespacedName {
 	}
 }
 
-// AddTo adds what Cilium's settings say of all pods at once: that no
-// policy is enforced ("all traffic is allowed from any source (on ingress) or
-// destination (on egress)"; in audit mode "no network policy is enforced"
-// either), or that every pod is isolated "even if no rules select specific
-// endpoints". The latter is just what a policy without rules for every pod says.
+// AddTo adds the facts about all pods in Cilium's settings: that no policy is enforced
+// ("all traffic is allowed from any source (on ingress) or destination (on egress)"; in
+// audit mode "no network policy is enforced" either), or that every pod is isolated "even
+// if no rules select specific endpoints". The latter is equivalent to a policy for every
+// pod without rules.
 //
-// A CiliumNodeConfig may say otherwise for single nodes.
+// A CiliumNodeConfig may override the settings for single nodes.
 func (o *ConfigMap) AddTo(f *snapshot.Facts, meta snapshot.Meta) error {
 	var settings map[string]string
 	if len(o.Data) > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// peerFields are the fields of a rule that name peers. Those that are kept as
-// JSON name single nodes, services or hosts: never the whole world or all pods.
+// peerFields are the fields of a rule that name peers. Those kept as JSON name single
+// nodes, services or hosts: never the internet or all pods.
 type peerFields struct {
 	endpoints                      []metav1.LabelSelector
 	entities                       []string
@@ -22,7 +22,7 @@ type peerFields struct {
 	requires                       []json.RawMessage // conditions, not peers
 }
 
-// cidrRule is a block of addresses, or a reference to an object with such.
+// cidrRule is a block of addresses, or a reference to an object with blocks.
 type cidrRule struct {
 	CIDR          string    `json:"cidr"`
 	Except        []string  `json:"except"`
@@ -30,10 +30,9 @@ type cidrRule struct {
 	GroupSelector *struct{} `json:"cidrGroupSelector"`
 }
 
-// nobody reports whether a list is there and empty. Lists of FQDNs, services and
-// groups make no such difference (mergeEndpointSelectors in
-// pkg/k8s/apis/cilium.io/utils).
-func (p *peerFields) nobody() bool {
+// selectsNone reports whether a list is set and empty. For lists of FQDNs, services and groups
+// it makes no difference (mergeEndpointSelectors in pkg/k8s/apis/cilium.io/utils).
+func (p *peerFields) selectsNone() bool {
 	return p.endpoints != nil && len(p.endpoints) == 0 || p.nodes != nil && len(p.nodes) == 0 ||
 		p.entities != nil && len(p.entities) == 0 || p.cidr != nil && len(p.cidr) == 0 ||
 		p.cidrSet != nil && len(p.cidrSet) == 0
@@ -53,13 +52,13 @@ func (p *peerFields) count() int {
 	return n
 }
 
-// peerFields returns the peers of a rule in a policy of the namespace, which is
+// peers returns the peers of a rule in a policy of the namespace, which is
 // empty for a clusterwide policy.
 func (s Selectors) peers(namespace string, p *peerFields) (snapshot.Peers, error) {
 	var out snapshot.Peers
 	// IngressCommonRule.Validate and EgressCommonRule.Validate.
 	if p.count() > 1 {
-		return out, errors.New("a rule names peers in two ways, which Cilium does not combine")
+		return out, errors.New("a rule sets two kinds of peers, which Cilium does not combine")
 	}
 	for i := range p.endpoints {
 		selected, err := s.endpoints(&p.endpoints[i])
@@ -88,8 +87,7 @@ func (s Selectors) peers(namespace string, p *peerFields) (snapshot.Peers, error
 	return out, nil
 }
 
-// addEntity adds the peers that an entity stands for, as far as they are pods or
-// outside the cluster.
+// addEntity adds the peers of an entity, as far as they are pods or outside the cluster.
 func addEntity(entity string, to *snapshot.Peers) error {
 	switch entity {
 	case "all":
@@ -104,15 +102,15 @@ func addEntity(entity string, to *snapshot.Peers) error {
 		to.Pods = append(to.Pods, snapshot.PodPeer{})
 	case "host", "remote-node", "kube-apiserver", "ingress", "health", "init", "unmanaged", "none":
 	default:
-		return fmt.Errorf("there is no entity %q", entity)
+		return fmt.Errorf("unknown entity %q", entity)
 	}
 	return nil
 }
 
-// add adds the block. A block never holds a pod of the cluster, whatever its
-// addresses ("CIDR rules do not apply to traffic where both sides are either
+// add adds the block. A block never includes a pod of the cluster, whatever its addresses
+// ("CIDR rules do not apply to traffic where both sides are either
 // managed by Cilium or use an IP address belonging to a node in the cluster").
-// What a group holds is not known.
+// The contents of a group are not known.
 func (c *cidrRule) add(to *snapshot.Peers) error {
 	if c.CIDR == "" {
 		if c.GroupRef == "" && c.GroupSelector == nil {
@@ -139,7 +137,7 @@ func (c *cidrRule) add(to *snapshot.Peers) error {
 	return nil
 }
 
-// prefixOrAddress parses a prefix; an address alone is one, too.
+// prefixOrAddress parses a prefix, or an address as a prefix of its full length.
 func prefixOrAddress(s string) (netip.Prefix, error) {
 	if addr, err := netip.ParseAddr(s); err == nil {
 		return netip.PrefixFrom(addr, addr.BitLen()), nil

@@ -1,6 +1,6 @@
-// Package cilium turns the policies and the settings of Cilium into facts. What it says
-// of their meaning is from Cilium's documentation (docs.cilium.io, Network Policy),
-// which is quoted, and where that is silent from its source, at the paths given.
+// Package cilium turns the policies and the settings of Cilium into facts. Their meaning
+// is from Cilium's documentation (docs.cilium.io, Network Policy), which is quoted, and
+// where that is silent from its source, at the paths given.
 package cilium
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Policy is what matters here of a CiliumNetworkPolicy or a
-// CiliumClusterwideNetworkPolicy.
+// Policy has the fields of a CiliumNetworkPolicy and a CiliumClusterwideNetworkPolicy that
+// matter here.
 type Policy struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     *policySpec       `json:"spec"`
@@ -27,8 +27,8 @@ type Policy struct {
 	} `json:"status"`
 }
 
-// policySpec is one policy. Whether a list is there and empty or not there at all
-// makes a difference in many places, so none of them may be decoded otherwise.
+// policySpec is one policy. In many places an empty list means something else than a
+// missing one, so decoding must keep the difference.
 type policySpec struct {
 	EndpointSelector  *metav1.LabelSelector `json:"endpointSelector"`
 	NodeSelector      *metav1.LabelSelector `json:"nodeSelector"`
@@ -42,9 +42,9 @@ type policySpec struct {
 	} `json:"enableDefaultDeny"`
 }
 
-// Facts returns the facts of an object, one for each of its specs that
-// is about pods. Cilium takes an object in as a whole or not at all
-// (CiliumNetworkPolicy.Parse), so what is wrong with one spec is wrong with all.
+// Facts returns the facts of an object, one for each of its specs that applies to pods.
+// Cilium accepts an object as a whole or not at all (CiliumNetworkPolicy.Parse), so an
+// error in one spec makes all of them invalid.
 func (o *Policy) Facts(meta snapshot.Meta, selectors Selectors) []snapshot.Policy {
 	specs := o.Specs
 	if o.Spec != nil {
@@ -52,7 +52,7 @@ func (o *Policy) Facts(meta snapshot.Meta, selectors Selectors) []snapshot.Polic
 	}
 	invalid := o.rejected()
 	if len(specs) == 0 {
-		return []snapshot.Policy{{Meta: meta, Isolates: [2]bool{true, true}, Invalid: "it holds no spec"}}
+		return []snapshot.Policy{{Meta: meta, Isolates: [2]bool{true, true}, Invalid: "it has no spec"}}
 	}
 	var out []snapshot.Policy
 	for i := range specs {
@@ -72,8 +72,8 @@ func (o *Policy) Facts(meta snapshot.Meta, selectors Selectors) []snapshot.Polic
 	return out
 }
 
-// rejected returns why Cilium says that it did not take the object in, or the
-// empty string where it says no such thing.
+// rejected returns the reason for which Cilium rejected the object according to its
+// status, or the empty string.
 func (o *Policy) rejected() string {
 	for _, c := range o.Status.Conditions {
 		if c.Type == "Valid" && c.Status == "False" {
@@ -83,8 +83,8 @@ func (o *Policy) rejected() string {
 	return ""
 }
 
-// policySpec returns the fact of one spec, or what is wrong with it. The fact of a
-// wrong one tells no more than what was meant by it.
+// fact returns the fact of one spec, or an error if it is invalid, with a fact of what was
+// meant.
 func (s *policySpec) fact(meta snapshot.Meta, selectors Selectors) (snapshot.Policy, error) {
 	wrong := snapshot.Policy{Meta: meta, Isolates: s.meant()}
 	subject, err := s.subject(meta.Namespace, selectors)
@@ -97,8 +97,8 @@ func (s *policySpec) fact(meta snapshot.Meta, selectors Selectors) (snapshot.Pol
 	for _, d := range snapshot.Directions() {
 		allow, deny, enable := s.section(d)
 		rules += len(allow) + len(deny)
-		// Every element isolates, even an empty one, which lets nothing through;
-		// a list without elements does not, whatever enableDefaultDeny says.
+		// Every element isolates, even an empty one, which allows nothing; a list
+		// without elements does not, whatever enableDefaultDeny says.
 		p.Isolates[d] = len(allow)+len(deny) > 0 && (enable == nil || *enable)
 		if p.Rules[d], err = selectors.rules(meta.Namespace, d, snapshot.Allow, allow); err != nil {
 			return wrong, fmt.Errorf("%s: %w", d, err)
@@ -116,8 +116,8 @@ func (s *policySpec) fact(meta snapshot.Meta, selectors Selectors) (snapshot.Pol
 	return p, nil
 }
 
-// meant says where whoever wrote the spec will have thought that it isolates:
-// everywhere, if no section is there at all.
+// meant returns the directions in which the spec was probably meant to isolate: both, if it
+// has no section at all.
 func (s *policySpec) meant() [2]bool {
 	var out [2]bool
 	for _, d := range snapshot.Directions() {
@@ -137,8 +137,7 @@ func (s *policySpec) section(d snapshot.Direction) (allow, deny []rule, enable *
 	return s.Egress, s.EgressDeny, s.EnableDefaultDeny.Egress
 }
 
-// subject returns the pods that a spec selects. One without namespace
-// selects in all of them.
+// subject returns the pods that a spec selects: in all namespaces if namespace is empty.
 func (s *policySpec) subject(namespace string, selectors Selectors) (snapshot.Subject, error) {
 	switch {
 	case s.EndpointSelector == nil && s.NodeSelector == nil:
@@ -146,7 +145,7 @@ func (s *policySpec) subject(namespace string, selectors Selectors) (snapshot.Su
 	case s.EndpointSelector != nil && s.NodeSelector != nil:
 		return nil, errors.New("it has both endpointSelector and nodeSelector")
 	case s.EndpointSelector == nil && namespace != "":
-		return nil, errors.New("a nodeSelector is for clusterwide policies only")
+		return nil, errors.New("a nodeSelector is allowed in clusterwide policies only")
 	case s.EndpointSelector == nil:
 		_, err := selectors.endpoints(s.NodeSelector)
 		return nil, err

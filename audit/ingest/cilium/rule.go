@@ -13,8 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// rule is one element of a section. Which peers it may name depends on the
-// direction.
+// rule is one element of a section. The direction decides which peers it may name.
 type rule struct {
 	FromEndpoints []metav1.LabelSelector `json:"fromEndpoints"`
 	FromNodes     []json.RawMessage      `json:"fromNodes"`
@@ -71,12 +70,12 @@ func (s Selectors) rules(namespace string, d snapshot.Direction, action snapshot
 	return out, nil
 }
 
-// rule returns what an element of a section decides on: nothing, or a rule
-// for each element of its toPorts.
+// rule returns the rules that an element of a section amounts to: one for each element of
+// its toPorts, or none.
 //
-// An element that names neither peers nor ports decides on nothing. One that
-// names ports only is about everybody; a list of peers that is there and empty is
-// about nobody (PolicyEntry.L3 in pkg/policy/types/policyentry.go).
+// An element that names neither peers nor ports decides nothing. One with ports only
+// applies to all peers; one with an empty list of peers applies to none (PolicyEntry.L3 in
+// pkg/policy/types/policyentry.go).
 func (s Selectors) rule(namespace string, d snapshot.Direction, action snapshot.Action,
 	r *rule,
 ) ([]snapshot.Rule, error) {
@@ -97,7 +96,7 @@ func (s Selectors) rule(namespace string, d snapshot.Direction, action snapshot.
 		out = append(out, rule)
 	}
 	switch {
-	case named.nobody():
+	case named.selectsNone():
 		return nil, nil
 	case named.count() == 0:
 		peers.Everyone = true
@@ -114,11 +113,11 @@ func (s Selectors) rule(namespace string, d snapshot.Direction, action snapshot.
 	return out, nil
 }
 
-// authenticate narrows the peers of a rule that demands mutual authentication.
-// Agents prove the identity of the pods on their nodes to each other, and a pod
-// needs no secret of its own, so the rule opens to every pod it names. What is
-// no pod has no identity to prove ("reserved identities are not compatible with
-// authentication", pkg/auth/manager.go) and is turned away.
+// authenticate narrows the peers of a rule that requires mutual authentication. Agents
+// prove the identity of the pods on their nodes to each other, and a pod needs no secret
+// of its own, so the rule opens to every pod it names. Other peers have no identity to
+// prove ("reserved identities are not compatible with authentication",
+// pkg/auth/manager.go) and are denied.
 func authenticate(peers *snapshot.Peers, mode string) {
 	switch mode {
 	case "required":
@@ -148,11 +147,11 @@ type portProtocol struct {
 	Protocol string `json:"protocol"`
 }
 
-// rule returns a rule about the ports, its peers still to be named. What a proxy
-// has to look at beyond them makes it narrow, since the proxy may turn away what
-// the ports let in. A rule that denies has no such conditions.
+// rule returns a rule for the ports, without peers. Conditions that a proxy checks beyond
+// the ports make it narrow, because the proxy may deny what the ports allow. A rule that
+// denies has no such conditions.
 //
-// An element without ports is about none (PolicyEntry.L4).
+// An element without ports applies to none (PolicyEntry.L4).
 func (p *portRule) rule(d snapshot.Direction, action snapshot.Action) (snapshot.Rule, error) {
 	rule := snapshot.Rule{Action: action}
 	layer7 := action == snapshot.Allow && len(p.Rules) > 0
@@ -161,17 +160,17 @@ func (p *portRule) rule(d snapshot.Direction, action snapshot.Action) (snapshot.
 		action == snapshot.Allow && (len(p.ServerNames) > 0 || p.TerminatingTLS != nil || p.Listener != nil)
 	// PortRule.Validate in pkg/policy/api/rule_validation.go.
 	if layer7 && dns && d == snapshot.DirectionIngress {
-		return rule, errors.New("rules of DNS are for egress only")
+		return rule, errors.New("DNS rules are allowed for egress only")
 	}
 	if action == snapshot.Allow && p.Listener != nil && d == snapshot.DirectionIngress {
-		return rule, errors.New("a listener is for egress only")
+		return rule, errors.New("a listener is allowed for egress only")
 	}
 	for _, port := range p.Ports {
 		if layer7 && !dns && port.Protocol != string(snapshot.TCP) {
-			return rule, errors.New("rules of layer 7 other than DNS are for TCP only")
+			return rule, errors.New("layer 7 rules other than DNS are allowed for TCP only")
 		}
 		if layer7 && port.Port == "0" {
-			return rule, errors.New("rules of layer 7 are for single ports only")
+			return rule, errors.New("layer 7 rules are allowed for single ports only")
 		}
 		if err := port.add(&rule.Ports); err != nil {
 			return rule, err
@@ -180,15 +179,14 @@ func (p *portRule) rule(d snapshot.Direction, action snapshot.Action) (snapshot.
 	return rule, nil
 }
 
-// add adds the port to others. Port 0 stands for every port of its protocol, and
-// a port without a protocol is one of each.
+// add adds the port to others. Port 0 means every port of its protocol, and a port without
+// a protocol applies to each of them.
 func (p *portProtocol) add(to *snapshot.Ports) error {
 	protocols, err := protocolsOf(p.Protocol)
 	if err != nil {
 		return err
 	}
-	// What looks like a service name is one, even if it could be read as a
-	// hexadecimal number.
+	// A value with a letter is a service name, even if it could be a hexadecimal number.
 	if strings.ContainsFunc(p.Port, unicode.IsLetter) {
 		to.Named++
 		return nil
@@ -208,7 +206,7 @@ func (p *portProtocol) add(to *snapshot.Ports) error {
 	return nil
 }
 
-// protocolsOf returns the protocols with ports that a name stands for.
+// protocolsOf returns the protocols with ports that a name means.
 func protocolsOf(name string) ([]snapshot.Protocol, error) {
 	switch strings.ToUpper(name) {
 	case "", "ANY":
@@ -218,5 +216,5 @@ func protocolsOf(name string) ([]snapshot.Protocol, error) {
 	case "ICMP", "ICMPV6", "VRRP", "IGMP":
 		return nil, nil
 	}
-	return nil, fmt.Errorf("there is no protocol %q", name)
+	return nil, fmt.Errorf("unknown protocol %q", name)
 }

@@ -10,20 +10,19 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// endpointSelector is a selector over the labels of an endpoint. Those are labels
-// of the pod, labels that Cilium derives from where it is, and, for endpoints
-// that are no pods, reserved ones.
+// endpointSelector is a selector over the labels of an endpoint. Those are the labels of
+// the pod, labels that Cilium derives from its location, and reserved labels for
+// endpoints that are not pods.
 type endpointSelector struct {
 	namespaces snapshot.Selector // over the labels of the Namespace
 	pods       snapshot.Selector
-	// reserved are the reserved labels that are asked for. No pod has any.
+	// reserved are the reserved labels that are required. No pod has any.
 	reserved []string
-	// unknown is true where labels decide that cannot be known from here.
+	// unknown is true if the selector depends on labels that are in no fact.
 	unknown bool
 }
 
-// Where Cilium puts what it knows of a pod among the pod's labels
-// (pkg/k8s/apis/cilium.io/const.go).
+// The labels that Cilium adds to those of a pod (pkg/k8s/apis/cilium.io/const.go).
 const (
 	labelNamespace        = "io.kubernetes.pod.namespace"
 	prefixNamespaceLabels = "io.cilium.k8s.namespace.labels."
@@ -31,8 +30,8 @@ const (
 	labelCluster          = "io.cilium.k8s.policy.cluster"
 )
 
-// Selectors makes the fact of a label selector, with an error for one that
-// the API rejects.
+// Selectors converts a label selector of the API. It returns an error for one that the API
+// rejects.
 type Selectors func(*metav1.LabelSelector) (snapshot.Selector, error)
 
 func (s Selectors) endpoints(of *metav1.LabelSelector) (endpointSelector, error) {
@@ -49,8 +48,8 @@ func (s Selectors) endpoints(of *metav1.LabelSelector) (endpointSelector, error)
 	return out, nil
 }
 
-// add adds a requirement to the selector that it belongs to. A key
-// may have the source of the label in front of it; "any" is meant without.
+// add adds a requirement to the selector that it belongs to. A key may be prefixed with the
+// source of the label; the default is "any".
 func (s *endpointSelector) add(r snapshot.Requirement) {
 	source, key, found := strings.Cut(r.Key, ":")
 	if !found {
@@ -60,7 +59,7 @@ func (s *endpointSelector) add(r snapshot.Requirement) {
 	namespaceLabel, ofNamespace := strings.CutPrefix(key, prefixNamespaceLabels)
 	switch {
 	case source == "reserved":
-		// What no pod has rules none out where it is not asked for.
+		// No pod has the label, so a negative requirement excludes none.
 		if asks {
 			s.reserved = append(s.reserved, key)
 		}
@@ -73,7 +72,7 @@ func (s *endpointSelector) add(r snapshot.Requirement) {
 		r.Key = namespaceLabel
 		s.namespaces = append(s.namespaces, r)
 	case key == labelServiceAccount || key == labelCluster:
-		// Every pod has them, but their values are not in the facts.
+		// Every pod has them, but their values are in no fact.
 		s.unknown = s.unknown || r.Op != snapshot.Exists
 	case outsideIdentity(key):
 		s.unknown = true
@@ -83,8 +82,8 @@ func (s *endpointSelector) add(r snapshot.Requirement) {
 	}
 }
 
-// outsideIdentity reports whether Cilium keeps a label of pods out of its
-// decisions unless it is configured otherwise (pkg/labelsfilter/filter.go).
+// outsideIdentity reports whether Cilium by default ignores a label of pods in its
+// decisions (pkg/labelsfilter/filter.go).
 func outsideIdentity(key string) bool {
 	for _, prefix := range []string{
 		"io.kubernetes", "io.cilium.k8s", "kubernetes.io", "k8s.io", "annotation",
@@ -99,9 +98,9 @@ func outsideIdentity(key string) bool {
 	return strings.Contains(key, "beta.kubernetes.io")
 }
 
-// subject returns the pods of a namespace that are selected, of all namespaces
-// where it is empty. Which pods an unknown label selects is unknown, and a policy
-// that might select a pod protects none.
+// subject returns the selected pods of a namespace, or of all namespaces if it is empty. A
+// selector with unknown labels selects none, because a policy that only might select a
+// pod does not protect it.
 func (s *endpointSelector) subject(namespace string) snapshot.PodPeer {
 	p := snapshot.PodPeer{Namespaces: s.namespaces, Pods: s.pods}
 	if s.unknown || len(s.reserved) > 0 {
@@ -110,7 +109,7 @@ func (s *endpointSelector) subject(namespace string) snapshot.PodPeer {
 	if namespace == "" {
 		return p
 	}
-	// A namespaced policy stays in its namespace, whatever it asks for.
+	// A namespaced policy is limited to its namespace, whatever it selects.
 	name := snapshot.Requirement{Key: corev1.LabelMetadataName, Op: snapshot.In, Values: []string{namespace}}
 	own := snapshot.NewLabels(map[string]string{name.Key: namespace})
 	p.Namespaces = snapshot.Selector{name}
@@ -129,15 +128,15 @@ func (s *endpointSelector) subject(namespace string) snapshot.PodPeer {
 	return p
 }
 
-// peer adds the selected pods to some peers. What a policy of a namespace asks
-// for is asked of the pods of that namespace, unless it names namespaces by
-// itself (getEndpointSelector in pkg/k8s/apis/cilium.io/utils).
+// peer adds the selected pods to the peers. A policy of a namespace selects pods of that
+// namespace, unless it selects namespaces itself (getEndpointSelector in
+// pkg/k8s/apis/cilium.io/utils).
 func (s *endpointSelector) peer(namespace string, to *snapshot.Peers) {
 	only := len(s.reserved) == 1 && len(s.namespaces)+len(s.pods) == 0
 	switch {
 	case s.unknown:
 	case only:
-		// What remains of the key of a reserved label is the entity's name.
+		// The rest of the key of a reserved label is the entity's name.
 		_ = addEntity(s.reserved[0], to)
 	case len(s.reserved) > 0:
 	default:

@@ -131,7 +131,7 @@ func (c *collection) take(o outcome) {
 	}
 }
 
-// add adds the outcome of a requested kind. A ready-made host source that is not
+// add adds the outcome of a requested kind. A built-in host source that is not
 // served is left out: nobody asked for it.
 func (c *collection) add(o outcome) {
 	if host, ok := c.source.hosts[o.read.Kind]; ok {

@@ -23,7 +23,7 @@ the config names as sources of hosts.
 {{- $kinds | uniq | sortAlpha | join "\n" }}
 {{- end }}
 
-{{- /* The ready-made sources of hosts, less and beside what the config says. */}}
+{{- /* The built-in host sources, as changed by the config. */}}
 {{- define "audit.hostKinds" -}}
 {{- $kinds := index . 0 }}
 {{- range index . 1 }}

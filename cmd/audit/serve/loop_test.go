@@ -10,7 +10,7 @@ import (
 // today is the time at which the tests begin.
 var today = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
-// fakeClock is a clock that advances when somebody sleeps or works.
+// fakeClock is a clock that advances when a test sleeps or works.
 type fakeClock struct {
 	now    time.Time
 	slept  []time.Duration

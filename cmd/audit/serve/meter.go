@@ -14,10 +14,10 @@ import (
 // Meter turns sweeps into metrics, which it pushes to a gateway and serves. A nil
 // Meter does neither.
 type Meter struct {
-	Gateway *metrics.Pusher   // nil: metrics are not pushed
-	Board   *metrics.Exporter // nil: metrics are not served
-	Now     func() time.Time
-	Clients []Client
+	Pusher   *metrics.Pusher   // nil: metrics are not pushed
+	Exporter *metrics.Exporter // nil: metrics are not served
+	Now      func() time.Time
+	Clients  []Client
 }
 
 // Client is one of the API server's clients in this process, by the name that metrics
@@ -57,30 +57,30 @@ func (m *Meter) End(ctx context.Context, began Reading, res *audit.Result, publi
 		u := c.API.Usage().Minus(began.usage[i])
 		s.Clients = append(s.Clients, metrics.Client{Name: c.Name, Requests: u.Requests, Retries: u.Retries, Bytes: u.Bytes})
 	}
-	if m.Board != nil {
-		m.Board.Update(s)
+	if m.Exporter != nil {
+		m.Exporter.Update(s)
 	}
-	if m.Gateway == nil {
+	if m.Pusher == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
 		// A sweep that took too long is worth pushing, too.
 		ctx = context.WithoutCancel(ctx)
 	}
-	return m.Gateway.Push(ctx, s)
+	return m.Pusher.Push(ctx, s)
 }
 
 // clear removes the results of sweeps from what is served.
 func (m *Meter) clear() {
-	if m != nil && m.Board != nil {
-		m.Board.Clear()
+	if m != nil && m.Exporter != nil {
+		m.Exporter.Clear()
 	}
 }
 
 // handler serves the metrics, nil if there are none to serve.
 func (m *Meter) handler() http.Handler {
-	if m == nil || m.Board == nil {
+	if m == nil || m.Exporter == nil {
 		return nil
 	}
-	return m.Board.Handler()
+	return m.Exporter.Handler()
 }

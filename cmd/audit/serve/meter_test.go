@@ -38,9 +38,9 @@ func TestSweeperPushesAfterItLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	board := metrics.NewExporter("prod", metrics.LabelValues{})
+	exporter := metrics.NewExporter("prod", metrics.LabelValues{})
 	s := &sweeper{
-		limit: time.Minute, now: time.Now, log: untimed(&out), meter: &Meter{Gateway: g, Board: board, Now: time.Now},
+		limit: time.Minute, now: time.Now, log: untimed(&out), meter: &Meter{Pusher: g, Exporter: exporter, Now: time.Now},
 		publish: func(context.Context) (*audit.Result, *audit.Published, error) {
 			return &audit.Result{}, &audit.Published{}, nil
 		},
@@ -56,8 +56,8 @@ func TestSweeperPushesAfterItLogged(t *testing.T) {
 	if log := out.String(); !strings.Contains(log, "msg=sweep complete=true") || !strings.Contains(log, `level=ERROR msg="metrics not pushed"`) || !strings.Contains(log, server.URL) {
 		t.Errorf("it logs %s", log)
 	}
-	if text := boardText(board); !strings.Contains(text, `audit_sweep_complete{cluster="prod"} 1`) {
-		t.Errorf("the board shows %s", text)
+	if text := exported(exporter); !strings.Contains(text, `audit_sweep_complete{cluster="prod"} 1`) {
+		t.Errorf("the exporter shows %s", text)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestSweepThatIsCanceledHasNoMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Meter{Gateway: g, Now: time.Now}
+	m := &Meter{Pusher: g, Now: time.Now}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := m.End(canceled, m.Begin(), nil, nil, context.Canceled); err != nil || requests.Load() != 0 {
@@ -81,7 +81,7 @@ func TestSweepThatIsCanceledHasNoMetrics(t *testing.T) {
 	}
 }
 
-func boardText(b *metrics.Exporter) string {
+func exported(b *metrics.Exporter) string {
 	w := httptest.NewRecorder()
 	b.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return w.Body.String()
@@ -94,7 +94,7 @@ func (c *fakeClient) Usage() kube.Usage { return c.used }
 
 func TestMeterCountsWhatOneSweepUsed(t *testing.T) {
 	c := &fakeClient{kube.Usage{Requests: 100, Retries: 10, Bytes: 1000}}
-	m := &Meter{Board: metrics.NewExporter("prod", metrics.LabelValues{}), Now: time.Now, Clients: []Client{{"source", c}}}
+	m := &Meter{Exporter: metrics.NewExporter("prod", metrics.LabelValues{}), Now: time.Now, Clients: []Client{{"source", c}}}
 	began := m.Begin()
 	c.used = kube.Usage{Requests: 107, Retries: 11, Bytes: 1500}
 	if err := m.End(t.Context(), began, &audit.Result{}, &audit.Published{}, nil); err != nil {
@@ -104,7 +104,7 @@ func TestMeterCountsWhatOneSweepUsed(t *testing.T) {
 		`audit_api_requests{client="source",cluster="prod"} 7`, `audit_api_retries{client="source",cluster="prod"} 1`,
 		`audit_api_response_bytes{client="source",cluster="prod"} 500`,
 	} {
-		if text := boardText(m.Board); !strings.Contains(text, want+"\n") {
+		if text := exported(m.Exporter); !strings.Contains(text, want+"\n") {
 			t.Errorf("it does not show %s", want)
 		}
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// objectOf is an object of a ready-made source and what it claims: hosts, those
+// objectOf is an object of a built-in source and what it claims: hosts, those
 // whose wildcard covers many labels with a "+", and behind a "|" what is none.
 type objectOf struct {
 	says, object, want string
 }
 
-func TestReadyMade(t *testing.T) {
+func TestBuiltIn(t *testing.T) {
 	for _, table := range []struct {
 		kinds   []snapshot.Kind
 		objects []objectOf
@@ -138,7 +138,7 @@ func knativeObjects() []objectOf {
 
 // Whatever is missing from an object, reading it does not fail, and it claims
 // nothing beyond what it claims as a whole.
-func TestReadyMadeSparse(t *testing.T) {
+func TestBuiltInSparse(t *testing.T) {
 	whole := `{"apiVersion": "a/v1", "kind": "K", "metadata": {"name": "a.example.com", "namespace": "n", "labels": {"a": "b"},
 		"ownerReferences": [{"kind": "Ingress"}]},
 		"spec": {"host": "a.example.com", "path": "/", "wildcardPolicy": "None", "hosts": ["a.example.com"], "gateways": ["g"],
@@ -158,33 +158,33 @@ func TestReadyMadeSparse(t *testing.T) {
 	}
 }
 
-// thin calls judge with the value less each of its parts in turn.
-func thin(value any, path string, judge func(change string, value any)) {
+// thin calls check with the value less each of its parts in turn.
+func thin(value any, path string, check func(change string, value any)) {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, kept := range v {
 			delete(v, key)
-			judge("without "+path+"."+key, v)
+			check("without "+path+"."+key, v)
 			v[key] = kept
 			thin(kept, path+"."+key, func(change string, part any) {
 				v[key] = part
-				judge(change, v)
+				check(change, v)
 			})
 			v[key] = kept
 		}
 	case []any:
 		for i, kept := range v {
-			judge("without an item of "+path, slices.Delete(slices.Clone(v), i, i+1))
+			check("without an item of "+path, slices.Delete(slices.Clone(v), i, i+1))
 			thin(kept, path, func(change string, part any) {
 				v[i] = part
-				judge(change, v)
+				check(change, v)
 			})
 			v[i] = kept
 		}
 	}
 }
 
-func TestReadyMadeIsSound(t *testing.T) {
+func TestBuiltInIsValid(t *testing.T) {
 	sources := hostsource.BuiltIn()
 	if !slices.IsSortedFunc(sources, func(a, b hostsource.Source) int { return strings.Compare(string(a.Kind), string(b.Kind)) }) {
 		t.Error("not sorted by kind")
@@ -203,7 +203,7 @@ func builtIn(t testing.TB, kind snapshot.Kind) hostsource.Source {
 			return s
 		}
 	}
-	t.Fatalf("no ready-made source of %s", kind)
+	t.Fatalf("no built-in source of %s", kind)
 	return hostsource.Source{}
 }
 

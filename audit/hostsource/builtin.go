@@ -7,10 +7,10 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// ReadyMade returns the sources that need no config, sorted by kind.
+// BuiltIn returns the sources that need no configuration, sorted by kind.
 func BuiltIn() []Source { return slices.Clone(builtIn()) }
 
-// readyMade compiles the expressions when they are first asked for.
+// builtIn compiles the expressions on first use.
 var builtIn = sync.OnceValue(func() []Source {
 	sources := []Source{
 		{
@@ -46,8 +46,8 @@ var builtIn = sync.OnceValue(func() []Source {
 	return sources
 })
 
-// traefik returns the source of one of Traefik's kinds, which moved from one
-// group to another. Their objects are not the same.
+// traefik returns the source of a Traefik kind, which moved from one group to
+// another. The two groups do not share objects.
 func traefik(resource, object, group string) Source {
 	return Source{
 		Kind: snapshot.KindOf(group, resource), Object: object,
@@ -56,17 +56,16 @@ func traefik(resource, object, group string) Source {
 	}
 }
 
-// openshiftHosts: what a Route claims is spec.host, and with the wildcard policy
-// Subdomain every host beside it, which is one label. A Route that asks for a
-// subdomain of the router's instead has its host in the status alone. Whether a
-// router admitted it does not matter: one that was refused because the host is
-// taken is the conflict.
+// openshiftHosts: a Route claims spec.host, or with the wildcard policy Subdomain
+// every host beside it that differs in one label. A Route that asks for a subdomain
+// of the router's has its host only in the status. Whether a router admitted it does
+// not matter: a Route that was rejected because its host is taken is the conflict.
 //
-// Two sorts of Routes repeat what another object claims, or must not claim. The
-// first is made of an Ingress that solves an ACME challenge, and copies its
-// label: it has the label, an Ingress as its owner, and one token below the folder
-// of challenges as its path. The second are those that OpenShift Serverless keeps
-// in its own namespace, where no tenant writes, for objects in other ones.
+// Two sorts of Routes repeat the claim of another object and are ignored. The first
+// is generated from an Ingress that solves an ACME challenge, and copies its label:
+// it has the label, an Ingress as its owner, and as its path one token below the
+// challenge directory. The second are those that OpenShift Serverless keeps in its
+// own namespace, to which no tenant can write, for objects in other namespaces.
 const openshiftHosts = `object.?metadata.?labels[?'acme.cert-manager.io/http01-solver'].orValue('') == 'true' &&
 object.?metadata.?ownerReferences.orValue([]).exists(r, r.?kind.orValue('') == 'Ingress') &&
 object.?spec.?path.orValue('').matches('^/[.]well-known/acme-challenge/[A-Za-z0-9_-]+$') ||
@@ -79,32 +78,32 @@ object.spec.?wildcardPolicy.orValue('') == 'Subdomain'
   ? ['*.' + object.spec.host.substring(object.spec.host.indexOf('.') + 1)]
   : [object.spec.host]`
 
-// istioHosts: a VirtualService claims its hosts if it is for a gateway. One that
-// names none, or only mesh, the word for all sidecars, says how clients inside
-// the mesh reach a host, be it their own or somebody else's.
+// istioHosts: a VirtualService claims its hosts if it is bound to a gateway. One
+// without gateways, or only with mesh, the word for all sidecars, configures how
+// clients inside the mesh reach a host, which may be owned by another team.
 //
 // A host without a dot is the short name of a Service in the namespace of the
-// VirtualService, so no object elsewhere can ask for the same.
+// VirtualService, so no object in another namespace can claim it.
 const istioHosts = `object.?spec.?gateways.orValue([]).exists(g, g != 'mesh')
   ? object.?spec.?hosts.orValue([]).filter(h, h.contains('.'))
   : []`
 
-// traefikRoutes: what an IngressRoute or an IngressRouteTCP claims stands in the
-// rules of its routes.
+// traefikRoutes: an IngressRoute or IngressRouteTCP claims the hosts in the rules of
+// its routes.
 const traefikRoutes = `object.?spec.?routes.orValue([]).map(r, traefikHosts(r.?match.orValue(''))).flatten()`
 
 // contourHosts: an HTTPProxy with a virtual host is a root and claims its name.
-// One without is included by others and claims nothing.
+// Others are included by a root and claim nothing.
 const contourHosts = `object.?spec.?virtualhost.?fqdn`
 
 // knativeHosts: the name of a DomainMapping is the host.
 const knativeHosts = `object.?metadata.?name`
 
-// mustCompile is for the expressions above, which are as they were tested.
+// mustCompile is for the expressions above, which are covered by tests.
 func mustCompile(text string) Expression {
 	e, err := Compile(text)
 	if err != nil {
-		panic("ready-made expression " + err.Error() + ": " + text)
+		panic("built-in expression " + err.Error() + ": " + text)
 	}
 	return e
 }
