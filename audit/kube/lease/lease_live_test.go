@@ -22,7 +22,7 @@ const (
 	leaseRetry    = 200 * time.Millisecond
 )
 
-// patience is longer than anything that is waited for.
+// patience is longer than any wait in these tests.
 const patience = 20 * time.Second
 
 func newLease(t *testing.T, cfg *rest.Config, host string) *lease.Lease {
@@ -138,7 +138,7 @@ func testMany(t *testing.T, c *kubetest.Cluster) {
 	var holders, turns atomic.Int32
 	done := make(chan error)
 	const many = 6
-	// One Lease value for several, too.
+	// Several also share one Lease value.
 	shared := newLease(t, c.Config(kubetest.Admin), "shared")
 	for i := range many {
 		lease := shared

@@ -22,7 +22,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// recorder keeps the requests that pass.
+// recorder records the requests.
 type recorder struct {
 	mu       sync.Mutex
 	requests []*http.Request
@@ -35,7 +35,7 @@ func (r *recorder) decide(req *http.Request) kubetest.Answer {
 	return nil
 }
 
-// paths returns the paths that were asked for, sorted.
+// paths returns the requested paths, sorted.
 func (r *recorder) paths() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +127,7 @@ func TestWaitsGrowBetweenTries(t *testing.T) {
 	}
 }
 
-func TestServerThatIsNotThere(t *testing.T) {
+func TestServerIsUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestServerThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestCertificateThatNobodySignedIsNotTriedAgain(t *testing.T) {
+func TestUntrustedCertificateIsNotRetried(t *testing.T) {
 	tries := 0
 	source := newSource(t, &rest.Config{Host: serveTLS(t, newFakeAPI())}, source.Options{Sleep: func(context.Context, time.Duration) { tries++ }})
 	s := read(t, source, namespaces)
@@ -203,7 +203,7 @@ func TestUsageIsWhatTheServerSaw(t *testing.T) {
 	}
 }
 
-func TestUsageOfDiscoveryIsNoRetry(t *testing.T) {
+func TestDiscoveryIsNotARetry(t *testing.T) {
 	source := newSource(t, serve(t, newFakeAPI()), source.Options{})
 	read(t, source, routes)
 	if u := source.Usage(); u.Requests < 4 || u.Retries != 0 {
@@ -211,13 +211,13 @@ func TestUsageOfDiscoveryIsNoRetry(t *testing.T) {
 	}
 }
 
-// discoveryOnly matches the one request that asks what is served.
+// discoveryOnly matches the discovery request.
 func discoveryOnly(r *http.Request) bool { return r.URL.Path == discoveryPath }
 
-// gatewayKinds are custom kinds of which the fake API server has one.
+// gatewayKinds are custom kinds; the fake API server has one of them.
 var gatewayKinds = []snapshot.Kind{snapshot.GRPCRoutes, snapshot.Gateways, snapshot.HTTPRoutes, snapshot.XListenerSets}
 
-func TestDiscoveryIsAskedOnce(t *testing.T) {
+func TestDiscoveryIsRequestedOnce(t *testing.T) {
 	var seen recorder
 	source := newSource(t, serve(t, kubetest.Disturb(newFakeAPI(), seen.decide)), source.Options{PageSize: 100})
 	s := read(t, source, append(slices.Clone(gatewayKinds), snapshot.Ingresses, snapshot.Namespaces))
@@ -236,7 +236,7 @@ func TestDiscoveryIsAskedOnce(t *testing.T) {
 	}
 }
 
-func TestDiscoveryIsNotAskedWhereNothingNeedsIt(t *testing.T) {
+func TestDiscoveryIsNotRequestedWithoutCustomKinds(t *testing.T) {
 	var seen recorder
 	source := newSource(t, serve(t, kubetest.Disturb(newFakeAPI(), seen.decide)), source.Options{PageSize: 100})
 	read(t, source, []snapshot.Kind{snapshot.Ingresses, snapshot.Namespaces, snapshot.Pods})
@@ -246,7 +246,7 @@ func TestDiscoveryIsNotAskedWhereNothingNeedsIt(t *testing.T) {
 	}
 }
 
-func TestDiscoveryIsAskedAgainAfterAFault(t *testing.T) {
+func TestDiscoveryIsRetriedAfterAFault(t *testing.T) {
 	for name, answer := range map[string]kubetest.Answer{
 		"a server that is busy":     kubetest.TooManyRequests(-1),
 		"an answer that was cut":    kubetest.Cut(30),
@@ -262,7 +262,7 @@ func TestDiscoveryIsAskedAgainAfterAFault(t *testing.T) {
 	}
 }
 
-// Without an answer of discovery no custom kind is known; the others are.
+// Without discovery all custom kinds are unknown, and no others.
 func TestCustomKindsAreUnknownWithoutDiscovery(t *testing.T) {
 	const groupList = `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"gateway.networking.k8s.io"}]}`
 	for name, tt := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 
 var allRoutes = []string{"r1", "r2", "r3", "r4", "r5"}
 
-// What comes as JSON is read with the same care as what typed clients read.
+// Kinds that come as JSON are read with the same care as typed ones.
 func TestRoutesAreRead(t *testing.T) {
 	for name, decide := range survivable("httproutes") {
 		t.Run(name, func(t *testing.T) {
@@ -51,9 +51,9 @@ func TestExpiredListOfRoutesThrowsAwayWhatWasRead(t *testing.T) {
 	}
 }
 
-// An object that makes no sense does so however often it is asked for, and
-// without it the kind is not known.
-func TestRouteThatMakesNoSenseIsNotAskedForAgain(t *testing.T) {
+// An invalid object stays invalid however often it is read, and without it
+// the kind is unknown.
+func TestInvalidRouteIsNotReadAgain(t *testing.T) {
 	var seen recorder
 	odd := ok(`{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"spec":[]}]}`)
 	decide := func(r *http.Request) kubetest.Answer {
@@ -83,7 +83,7 @@ const (
 	ownCiliumConfig    = "/api/v1/namespaces/cilium/configmaps/cilium-config"
 )
 
-func TestCiliumConfigIsAskedForByName(t *testing.T) {
+func TestCiliumConfigIsReadByName(t *testing.T) {
 	const config = `{"metadata":{"name":"cilium-config","namespace":"kube-system"},"data":{"enable-policy":"never"}}`
 	for name, tt := range map[string]struct {
 		api   hostAPI
@@ -150,7 +150,7 @@ func TestCiliumConfigIsAskedForByName(t *testing.T) {
 	}
 }
 
-func TestCiliumConfigIsAskedForAgain(t *testing.T) {
+func TestCiliumConfigIsRetried(t *testing.T) {
 	api := hostAPI{serves: []string{ciliumServed}, objects: map[string]string{
 		systemCiliumConfig: `{"metadata":{"name":"cilium-config","namespace":"kube-system"}}`,
 	}}
@@ -218,7 +218,7 @@ const (
 	antreaServed = "crd.antrea.io/v1beta1 networkpolicies NetworkPolicy"
 )
 
-// engines are kinds of policies, so that others are looked for as well.
+// engines are kinds of policies, so that unsupported ones are looked for.
 var engines = []snapshot.Kind{snapshot.CiliumNetworkPolicies}
 
 func unmodelled(s *snapshot.Snapshot) []snapshot.Unsupported {
@@ -229,7 +229,7 @@ func unmodelled(s *snapshot.Snapshot) []snapshot.Unsupported {
 	return out
 }
 
-func TestPoliciesThatNothingUnderstandsAreFound(t *testing.T) {
+func TestUnsupportedPoliciesAreFound(t *testing.T) {
 	cilium := snapshot.Read{Kind: snapshot.CiliumNetworkPolicies, Version: "v2", Status: snapshot.Absent}
 	for name, tt := range map[string]struct {
 		kinds  []snapshot.Kind
@@ -274,8 +274,8 @@ func TestPoliciesThatNothingUnderstandsAreFound(t *testing.T) {
 	}
 }
 
-// What was read of a list that expired counts as little as with other kinds.
-func TestPoliciesThatNothingUnderstandsAreReadInPages(t *testing.T) {
+// As for other kinds, what was read of an expired list does not count.
+func TestUnsupportedPoliciesAreReadInPages(t *testing.T) {
 	api := &fakeAPI{names: map[string][]string{antreaPath: {"a", "b", "c"}}, serves: []string{antreaServed}}
 	expire := kubetest.First(always, kubetest.Page("networkpolicies", true), kubetest.Expire())
 	s := read(t, newSource(t, serve(t, kubetest.Disturb(api, expire)), source.Options{}), engines)
@@ -294,8 +294,8 @@ func TestPoliciesThatNothingUnderstandsAreReadInPages(t *testing.T) {
 	}
 }
 
-// A deadline must not make a cluster look as if there were none of them.
-func TestPoliciesThatNothingUnderstandsTakeTooLong(t *testing.T) {
+// A deadline must not make a cluster look as if it had none.
+func TestUnsupportedPoliciesTakeTooLong(t *testing.T) {
 	api := hostAPI{serves: []string{antreaServed, "example.com/v1 fancynetworkpolicies FancyNetworkPolicy"}}
 	hang := kubetest.First(always, kubetest.Page("networkpolicies", false), kubetest.Hang())
 	source := newSource(t, serve(t, kubetest.Disturb(api, hang)), source.Options{})

@@ -13,14 +13,14 @@ import (
 
 const cannotList = `this is forbidden: User "guest" cannot list them`
 
-// unknown is a way in which a kind cannot be read, and what is said of it.
+// unknown is a way in which a kind cannot be read, and how it is reported.
 type unknown struct {
 	decide kubetest.Decide
 	status snapshot.Status
 	reason string
 }
 
-// failures are those of the server.
+// failures are failures of the server.
 func failures(resource string) map[string]unknown {
 	later := kubetest.Page(resource, true)
 	return map[string]unknown{
@@ -51,7 +51,7 @@ func failures(resource string) map[string]unknown {
 	}
 }
 
-// refusals are those of the server, and of what stands before it.
+// refusals are refusals of the server, and of proxies in front of it.
 func refusals(resource string) map[string]unknown {
 	first, later := kubetest.Page(resource, false), kubetest.Page(resource, true)
 	return map[string]unknown{

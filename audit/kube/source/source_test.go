@@ -40,8 +40,8 @@ func ok(body string) kubetest.Answer {
 	}
 }
 
-// survivable are ways in which a list of five objects can go wrong, and be read
-// to its end all the same.
+// survivable are ways in which a list of five objects can be disturbed, and still be
+// read to its end.
 func survivable(resource string) map[string]kubetest.Decide {
 	first, later := kubetest.Page(resource, false), kubetest.Page(resource, true)
 	return map[string]kubetest.Decide{
@@ -78,7 +78,7 @@ func TestIngressesAreRead(t *testing.T) {
 	}
 }
 
-// checkRead holds that all five objects of a kind were read, and nothing else.
+// checkRead checks that exactly the five objects of a kind were read.
 func checkRead(t *testing.T, s *snapshot.Snapshot, kind snapshot.Kind) {
 	t.Helper()
 	want := []snapshot.Read{{Kind: kind, Version: "v1", Status: snapshot.Listed, Items: 5}}
@@ -131,7 +131,7 @@ func TestNamespacesKeepTheAnnotationOfTheirChannel(t *testing.T) {
 	}
 }
 
-func TestServerWithoutNamespacesIsNoCluster(t *testing.T) {
+func TestServerWithoutNamespacesIsNotACluster(t *testing.T) {
 	source := newSource(t, serve(t, http.NotFoundHandler()), source.Options{})
 	kinds := []snapshot.Kind{snapshot.Namespaces, snapshot.Pods, snapshot.Ingresses}
 	for _, r := range read(t, source, kinds).Reads() {
@@ -150,7 +150,7 @@ func TestPodsThatAreNotServedAreUnknown(t *testing.T) {
 	}
 }
 
-func TestKindThatNobodyCanReadFails(t *testing.T) {
+func TestKindWithoutReaderFails(t *testing.T) {
 	source := newSource(t, serve(t, newFakeAPI()), source.Options{})
 	s := read(t, source, []snapshot.Kind{"unicorns.example.com"})
 	want := []snapshot.Read{{
@@ -203,7 +203,7 @@ func TestDeadlineCountsForKindsNotBegun(t *testing.T) {
 	}
 }
 
-// A cancellation ends the sweep whatever the source is waiting for.
+// A cancellation ends the sweep, whatever the source is waiting for.
 func TestCancellationIsAnErrorAtOnce(t *testing.T) {
 	tests := map[string]kubetest.Answer{
 		"during a request":                         kubetest.Hang(),
@@ -228,7 +228,7 @@ func TestCancellationIsAnErrorAtOnce(t *testing.T) {
 	}
 }
 
-// deaf is a connection that does not hear of the end of a context, such as one
+// deaf is a connection that does not notice the end of a context, such as one
 // that waits for a credential plugin.
 type deaf struct{ reached, release chan struct{} }
 
@@ -267,7 +267,7 @@ func readInterrupted(t *testing.T, source *source.Source, reached <-chan struct{
 	}
 }
 
-// everything is an API server that serves whatever it is asked for, and notes it.
+// everything is an API server that serves and records every request.
 type everything struct {
 	serves []string
 	mu     sync.Mutex
@@ -285,18 +285,18 @@ func (e *everything) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{"metadata": map[string]string{"resourceVersion": "7"}, "items": []any{}})
 }
 
-// paths returns what was asked for, sorted.
+// paths returns the requested paths, sorted.
 func (e *everything) paths() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Sorted(maps.Keys(e.asked))
 }
 
-// TestNoSecretIsEverAskedFor reads, and reads again in parts, all that any rule can
-// ask for, from an API server that serves all of it, Secrets, and policies that
-// nobody knows: of nothing that is called a Secret there is a request, and of
-// ConfigMaps there are those to Cilium's own.
-func TestNoSecretIsEverAskedFor(t *testing.T) {
+// TestSecretsAreNeverRead reads, and reads again in parts, all that any rule can need,
+// from an API server that serves all of it, Secrets, and unsupported policies: nothing
+// that is called a Secret is requested, and no ConfigMaps except
+// Cilium's own.
+func TestSecretsAreNeverRead(t *testing.T) {
 	hosts := append(hostsource.BuiltIn(), ownSource(t, servicesKind, "Service"))
 	server := &everything{
 		asked:  map[string]bool{},
@@ -332,8 +332,8 @@ func TestNoSecretIsEverAskedFor(t *testing.T) {
 	}
 }
 
-// Whoever makes a source cannot make it read Secrets, whatever the config let pass.
-func TestSecretsAreNoSourceOfHosts(t *testing.T) {
+// No options make a source read Secrets, whatever the config accepted.
+func TestSecretsCannotBeAHostSource(t *testing.T) {
 	server := &everything{asked: map[string]bool{}}
 	cfg := serve(t, server)
 	_, err := source.New(cfg, source.Options{HostSources: []hostsource.Source{

@@ -47,9 +47,9 @@ var typedKinds = map[snapshot.Kind]schema.GroupVersionKind{
 	snapshot.ValidatingBindings:     {Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBindingList"},
 }
 
-// Of protobuf only those fields are decoded that facts are made of, and of JSON all.
-// Were one forgotten, the same object would be two facts.
-func TestFactsNeedNoFieldThatIsNotDecoded(t *testing.T) {
+// From protobuf only the fields that facts need are decoded, from JSON all.
+// If one were missing, the two facts of an object would differ.
+func TestFactsNeedOnlyTheDecodedFields(t *testing.T) {
 	for kind, list := range typedKinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +102,7 @@ func newObject(t *testing.T, kind schema.GroupVersionKind) runtime.Object {
 	return o
 }
 
-// matter gives an object what facts look at and chance would not hit.
+// matter sets fields that facts look at and that random values would not hit.
 func matter(t *testing.T, o runtime.Object, i int) {
 	t.Helper()
 	m, err := meta.Accessor(o)
@@ -134,7 +134,7 @@ func matter(t *testing.T, o runtime.Object, i int) {
 	}
 }
 
-// alike fills what JSON and protobuf would tell apart otherwise.
+// alike fills fields in which JSON and protobuf would otherwise differ.
 func alike(serializer.CodecFactory) []any {
 	return []any{
 		func(r *runtime.RawExtension, _ randfill.Continue) { r.Raw = []byte(`{}`) },
@@ -159,14 +159,14 @@ func encode(t testing.TB, list runtime.Object, mediaType string) []byte {
 	return buf.Bytes()
 }
 
-// readAs reads a kind from a server that answers every request with the body.
+// readAs reads a kind from a server that responds to every request with the body.
 func readAs(t *testing.T, kind snapshot.Kind, body []byte) *snapshot.Snapshot {
 	t.Helper()
 	cfg := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }))
 	return read(t, newSource(t, cfg, source.Options{OwnerKeys: []string{"team", "owner"}}), []snapshot.Kind{kind})
 }
 
-func TestGarbledProtobufFailsAKind(t *testing.T) {
+func TestMalformedProtobufFailsAKind(t *testing.T) {
 	whole := encode(t, randomList(t, typedKinds[snapshot.Ingresses], 1), runtime.ContentTypeProtobuf)
 	for _, c := range []struct {
 		name string
@@ -199,8 +199,8 @@ func TestGarbledProtobufFailsAKind(t *testing.T) {
 	}
 }
 
-// A server that is asked for protobuf may send JSON, and one that is no API server
-// sends an error in the clothes of an answer.
+// A server may send JSON although protobuf was requested, and a server that is not an
+// API server may send an error with status 200.
 func TestAnErrorInsteadOfAListFailsAKind(t *testing.T) {
 	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"out of order","code":500}`
 	s := readAs(t, snapshot.Ingresses, []byte(body))
@@ -209,7 +209,7 @@ func TestAnErrorInsteadOfAListFailsAKind(t *testing.T) {
 	}
 }
 
-// readRoutes reads HTTPRoutes from a server that answers every request for them with
+// readRoutes reads HTTPRoutes from a server that responds to every request for them with
 // the body.
 func readRoutes(t *testing.T, body string) *snapshot.Snapshot {
 	t.Helper()
@@ -254,8 +254,8 @@ func TestFormsOfAListInJSON(t *testing.T) {
 	}
 }
 
-// Wherever an answer ends before its end, nothing of it counts.
-func TestJSONThatEndsAnywhereIsNoList(t *testing.T) {
+// If a response ends early, nothing of it counts.
+func TestTruncatedJSONIsNotAList(t *testing.T) {
 	const whole = `{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}],"metadata":{"resourceVersion":"7"}}`
 	for n := range whole {
 		s := readRoutes(t, whole[:n])
@@ -265,8 +265,8 @@ func TestJSONThatEndsAnywhereIsNoList(t *testing.T) {
 	}
 }
 
-// What fails in the midst of a page is read again, and nothing of it counts twice.
-func TestJSONThatBreaksOffIsReadAgain(t *testing.T) {
+// A page that fails halfway is read again, and no object counts twice.
+func TestJSONThatEndsEarlyIsReadAgain(t *testing.T) {
 	decide := kubetest.First(2, kubetest.Page("httproutes", true), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		kubetest.Cut(60)(w, r, next)
 	})

@@ -33,7 +33,7 @@ func TestOwnerLabel(t *testing.T) {
 
 func TestOwnerLabelsOfDifferentOwnersDiffer(t *testing.T) {
 	owners := []string{"team a", "team-a", "team  a", "team/a", "-team-a", "Team a", "", "owner"}
-	// Whoever knows the label of another owner can call themselves that.
+	// An owner may be named like the label of another owner.
 	for _, o := range owners {
 		owners = append(owners, OwnerLabel(o)+"x", OwnerLabel(o+" "))
 	}

@@ -188,7 +188,7 @@ func clearFindings(t *testing.T, c *kubetest.Cluster) {
 	kubectl(t, c, "delete", "findings", "--all", "-n", home)
 }
 
-// printed is what kubectl prints of findings.
+// printed is what kubectl prints about findings.
 func printed(t *testing.T, c *kubetest.Cluster, args ...string) string {
 	t.Helper()
 	out, err := c.Kubectl(t.Context(), append([]string{"get", "fnd", "-n", home}, args...)...)
@@ -198,7 +198,7 @@ func printed(t *testing.T, c *kubetest.Cluster, args ...string) string {
 	return out
 }
 
-// ended makes a store for one who is ended when it writes a status.
+// ended makes a store whose process ends when it writes a status.
 func ended(t *testing.T, c *kubetest.Cluster) *store.Store {
 	t.Helper()
 	p := c.StartProxy(t, func(r *http.Request) kubetest.Answer {
@@ -275,7 +275,7 @@ func testExpiredList(t *testing.T, c *kubetest.Cluster, findings *store.Store) {
 	}
 }
 
-// A page of findings that has to be read again is in the list once.
+// A page of findings that is read again is in the list once.
 func TestLoadCountsNothingTwice(t *testing.T) {
 	finding := func(host string) string {
 		return fmt.Sprintf(`{"apiVersion":"eventuallytrue.dev/v1alpha1","kind":"Finding","metadata":{"name":%q,"resourceVersion":"5"},
