@@ -72,11 +72,11 @@ func TestLiveEventsAreRetriedUnlessRefused(t *testing.T) {
 		want   audit.DeliveryResult
 	}{
 		{"the third try to store it succeeds", storing, 2, unavailable, audit.DeliverySent},
-		{"it is stored and the answer breaks off", storing, 1, kubetest.Cut(1), audit.DeliverySent},
+		{"it is stored and the response ends early", storing, 1, kubetest.Cut(1), audit.DeliverySent},
 		{"it cannot be stored", storing, 1000, unavailable, audit.DeliveryFailed},
 		{"it is not wanted", storing, 1, invalid, audit.DeliveryRefused},
-		{"its object cannot be looked for", looking, 1000, unavailable, audit.DeliveryFailed},
-		{"what is served is not told", asking, 1000, unavailable, audit.DeliveryFailed},
+		{"its object cannot be read", looking, 1000, unavailable, audit.DeliveryFailed},
+		{"discovery fails", asking, 1000, unavailable, audit.DeliveryFailed},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			proxy := c.StartProxy(t, kubetest.First(row.fails, func(r *http.Request) bool {

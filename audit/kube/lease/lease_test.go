@@ -15,9 +15,9 @@ import (
 
 func TestLeaseWithImpossibleTimes(t *testing.T) {
 	for name, opts := range map[string]lease.Options{
-		"renewed for longer than it lasts":    {Duration: time.Second, Renew: 2 * time.Second, Retry: 100 * time.Millisecond},
-		"renewed more seldom than it must be": {Renew: time.Second},
-		"renewed without a pause":             {Retry: -1},
+		"renewed for longer than it lasts":   {Duration: time.Second, Renew: 2 * time.Second, Retry: 100 * time.Millisecond},
+		"renewed less often than it must be": {Renew: time.Second},
+		"renewed without a pause":            {Retry: -1},
 	} {
 		if _, err := lease.New(&rest.Config{}, home, "audit", opts); err == nil {
 			t.Errorf("a lease %s is made", name)

@@ -180,8 +180,8 @@ func TestUsageIsWhatTheServerSaw(t *testing.T) {
 		decide  kubetest.Decide
 		retries int64
 	}{
-		{"three pages are no retries", kubetest.First(0, anything, nil), 0},
-		{"a list that begins anew retries nothing", kubetest.First(1, laterPage, kubetest.Expire()), 0},
+		{"three pages are not retries", kubetest.First(0, anything, nil), 0},
+		{"a list that starts again is not a retry", kubetest.First(1, laterPage, kubetest.Expire()), 0},
 		{"client-go's own tries count", kubetest.First(3, laterPage, kubetest.TooManyRequests(0)), 3},
 		{"tries beyond those count", kubetest.First(15, laterPage, kubetest.TooManyRequests(0)), 15},
 		{"a failure of the server is tried again", kubetest.First(2, firstPage, kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd")), 2},
@@ -248,10 +248,10 @@ func TestDiscoveryIsNotRequestedWithoutCustomKinds(t *testing.T) {
 
 func TestDiscoveryIsRetriedAfterAFault(t *testing.T) {
 	for name, answer := range map[string]kubetest.Answer{
-		"a server that is busy":     kubetest.TooManyRequests(-1),
-		"an answer that was cut":    kubetest.Cut(30),
-		"an answer that is garbled": ok(`{"kind":"APIGroupDiscoveryList","items":[`),
-		"a gateway without server":  kubetest.Text(502, "<html>"),
+		"a server that is busy": kubetest.TooManyRequests(-1),
+		"a truncated response":  kubetest.Cut(30),
+		"a corrupted response":  ok(`{"kind":"APIGroupDiscoveryList","items":[`),
+		"a bad gateway":         kubetest.Text(502, "<html>"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -274,11 +274,11 @@ func TestCustomKindsAreUnknownWithoutDiscovery(t *testing.T) {
 			ok(groupList), snapshot.Failed,
 			"the server only says group by group what it serves: it is older than Kubernetes 1.27, or its aggregated discovery is off",
 		},
-		"that the account may not ask for": {
+		"that the account may not request": {
 			kubetest.Fail(403, metav1.StatusReasonForbidden, `forbidden: User "guest" cannot get path "/apis"`),
 			snapshot.Forbidden, `forbidden: User "guest" cannot get path "/apis"`,
 		},
-		"of a server that is none": {
+		"of a server that is not an API server": {
 			kubetest.Text(404, "not here"), snapshot.Failed,
 			"the server does not say what it serves: is it a Kubernetes API server?",
 		},
@@ -287,7 +287,7 @@ func TestCustomKindsAreUnknownWithoutDiscovery(t *testing.T) {
 			"the server says that it serves nothing at all: is it a Kubernetes API server?",
 		},
 		"that a gateway forbids": {kubetest.Text(403, "no entry"), snapshot.Forbidden, "no entry"},
-		"of a server that errs for good": {
+		"of a server that fails permanently": {
 			kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd"), snapshot.Failed, "HTTP 500: etcd",
 		},
 	} {

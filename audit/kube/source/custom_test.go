@@ -113,7 +113,7 @@ func TestCiliumConfigIsReadByName(t *testing.T) {
 			snapshot.Read{Status: snapshot.Forbidden, Err: "no"},
 			[]string{ownCiliumConfig, systemCiliumConfig, discoveryPath},
 		},
-		"and one that makes no sense is unknown": {
+		"and an invalid one is unknown": {
 			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{"metadata":7}`}},
 			snapshot.Read{
 				Status: snapshot.Failed,
@@ -121,7 +121,7 @@ func TestCiliumConfigIsReadByName(t *testing.T) {
 			},
 			[]string{systemCiliumConfig, discoveryPath},
 		},
-		"and another object is none": {
+		"and another object is not accepted": {
 			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{}`}},
 			snapshot.Read{Status: snapshot.Failed, Err: "not one of the objects that matter of its kind"},
 			[]string{systemCiliumConfig, discoveryPath},
@@ -156,9 +156,9 @@ func TestCiliumConfigIsRetried(t *testing.T) {
 	}}
 	config := kubetest.Page("cilium-config", false)
 	for name, answer := range map[string]kubetest.Answer{
-		"after a 429":                 kubetest.TooManyRequests(-1),
-		"after an error":              kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd"),
-		"after an answer that is cut": kubetest.Cut(10),
+		"after a 429":                kubetest.TooManyRequests(-1),
+		"after an error":             kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd"),
+		"after a truncated response": kubetest.Cut(10),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,13 +189,13 @@ func TestVersionThatIsRead(t *testing.T) {
 		serves []string
 		want   snapshot.Read
 	}{
-		"is the one there is":                 {[]string{alpha2}, snapshot.Read{Version: "v1alpha2", Status: snapshot.Listed}},
-		"is the one that is preferred here":   {[]string{v1, alpha2, beta}, snapshot.Read{Version: "v1beta1", Status: snapshot.Listed}},
-		"is none of a group with other kinds": {[]string{others}, snapshot.Read{Version: "v1beta1", Status: snapshot.Absent}},
+		"is the only one":                         {[]string{alpha2}, snapshot.Read{Version: "v1alpha2", Status: snapshot.Listed}},
+		"is the one that audit prefers":           {[]string{v1, alpha2, beta}, snapshot.Read{Version: "v1beta1", Status: snapshot.Listed}},
+		"is absent from a group with other kinds": {[]string{others}, snapshot.Read{Version: "v1beta1", Status: snapshot.Absent}},
 		"is not guessed": {[]string{v2, v1}, snapshot.Read{
 			Status: snapshot.Failed, Err: "served only in versions [v2 v1], which are not supported",
 		}},
-		"is not known where the server is away": {[]string{stale}, snapshot.Read{
+		"is unknown where the group's server is down": {[]string{stale}, snapshot.Read{
 			Status: snapshot.Failed, Err: "the API server cannot reach the server of this group",
 		}},
 	} {
@@ -254,7 +254,7 @@ func TestUnsupportedPoliciesAreFound(t *testing.T) {
 			[]snapshot.Unsupported{{Kind: antreaPolicies}},
 			[]snapshot.Read{{Kind: antreaPolicies, Version: "v1beta1", Status: snapshot.Forbidden, Err: "no"}},
 		},
-		"not at all, if nobody asks for policies": {routes, antreaServed, "403", nil, nil},
+		"not at all, if no policies are requested": {routes, antreaServed, "403", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

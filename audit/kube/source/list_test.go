@@ -260,7 +260,7 @@ func TestSizeOfPages(t *testing.T) {
 		size   int // of an object
 		limits []string
 	}{
-		{"a page of small objects is followed by as many as are asked for at most", 10, []string{"500", "2000", "4000"}},
+		{"a page of small objects is followed by one with the most objects", 10, []string{"500", "2000", "4000"}},
 		{"one of common objects by as many as make a few MiB", 2000, []string{"500", "2000", "2045"}},
 		{"one of large objects by few", 40_000, []string{"500", "104", "104"}},
 		{"one of the largest objects by the fewest", 1_000_000, []string{"500", "50", "50"}},

@@ -97,13 +97,13 @@ func testDisturbed(t *testing.T, c *kubetest.Cluster, kinds []snapshot.Kind, res
 		matches func(*http.Request) bool
 		answer  kubetest.Answer
 	}{
-		"a continue token that expires":             {later, kubetest.Expire()},
-		"a continue token of each kind expires":     {anyLaterPage, kubetest.Expire()},
-		"a server that is busy for a second":        {later, kubetest.TooManyRequests(1)},
-		"a first page that is cut":                  {first, kubetest.Cut(100)},
-		"a later page that is cut":                  {later, kubetest.Cut(100)},
-		"a connection that breaks before the body":  {later, kubetest.Cut(0)},
-		"a gateway that finds nobody for each kind": {anything, kubetest.Text(502, "bad gateway")},
+		"a continue token that expires":            {later, kubetest.Expire()},
+		"a continue token of each kind expires":    {anyLaterPage, kubetest.Expire()},
+		"a server that is busy for a second":       {later, kubetest.TooManyRequests(1)},
+		"a first page that is cut":                 {first, kubetest.Cut(100)},
+		"a later page that is cut":                 {later, kubetest.Cut(100)},
+		"a connection that breaks before the body": {later, kubetest.Cut(0)},
+		"a bad gateway for each kind":              {anything, kubetest.Text(502, "bad gateway")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var once oncePerPath

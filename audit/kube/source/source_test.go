@@ -46,21 +46,21 @@ func survivable(resource string) map[string]kubetest.Decide {
 	first, later := kubetest.Page(resource, false), kubetest.Page(resource, true)
 	return map[string]kubetest.Decide{
 		"page by page": kubetest.First(0, anything, nil),
-		"again from the start where a page expires":  kubetest.First(1, later, kubetest.Expire()),
-		"even where three lists expire":              kubetest.First(3, later, kubetest.Expire()),
-		"even where the first page is gone once":     kubetest.First(1, first, kubetest.Expire()),
-		"even where a gateway says gone in its way":  kubetest.First(1, later, kubetest.Text(410, "gone")),
-		"after a 429 that says when":                 kubetest.First(3, later, kubetest.TooManyRequests(0)),
-		"after more of them than client-go bears":    kubetest.First(15, later, kubetest.TooManyRequests(0)),
-		"after a 429 that does not say when":         kubetest.First(3, later, kubetest.TooManyRequests(-1)),
-		"after an error of the server":               kubetest.First(1, later, kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd")),
-		"after a gateway that found nobody":          kubetest.First(4, first, kubetest.Text(502, "<html>")),
-		"after an answer that was cut":               kubetest.First(1, later, kubetest.Cut(30)),
-		"after four answers that were cut":           kubetest.First(4, first, kubetest.Cut(30)),
-		"after an answer that is another page's":     kubetest.First(1, later, ok(`{"kind":"PodList","apiVersion":"v1"}`)),
-		"after the login page of a gateway":          kubetest.First(1, first, kubetest.Text(200, "<html>log in</html>")),
-		"after an answer that is a list of nothing":  kubetest.First(1, first, ok(`{}`)),
-		"after an answer that is garbled on its way": kubetest.First(1, later, ok(`{"metadata":{"resourceVersion":"7"},"items":[{"meta`)),
+		"again from the start where a page expires":         kubetest.First(1, later, kubetest.Expire()),
+		"even where three lists expire":                     kubetest.First(3, later, kubetest.Expire()),
+		"even where the first page is gone once":            kubetest.First(1, first, kubetest.Expire()),
+		"even where a gateway responds with 410 of its own": kubetest.First(1, later, kubetest.Text(410, "gone")),
+		"after a 429 that says when":                        kubetest.First(3, later, kubetest.TooManyRequests(0)),
+		"after more of them than client-go retries":         kubetest.First(15, later, kubetest.TooManyRequests(0)),
+		"after a 429 that does not say when":                kubetest.First(3, later, kubetest.TooManyRequests(-1)),
+		"after an error of the server":                      kubetest.First(1, later, kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd")),
+		"after a bad gateway":                               kubetest.First(4, first, kubetest.Text(502, "<html>")),
+		"after a response that was truncated":               kubetest.First(1, later, kubetest.Cut(30)),
+		"after four truncated responses":                    kubetest.First(4, first, kubetest.Cut(30)),
+		"after the response of another page":                kubetest.First(1, later, ok(`{"kind":"PodList","apiVersion":"v1"}`)),
+		"after the login page of a gateway":                 kubetest.First(1, first, kubetest.Text(200, "<html>log in</html>")),
+		"after a response that is an empty object":          kubetest.First(1, first, ok(`{}`)),
+		"after a response that is corrupted on its way":     kubetest.First(1, later, ok(`{"metadata":{"resourceVersion":"7"},"items":[{"meta`)),
 	}
 }
 
@@ -206,9 +206,9 @@ func TestDeadlineCountsForKindsNotBegun(t *testing.T) {
 // A cancellation ends the sweep, whatever the source is waiting for.
 func TestCancellationIsAnErrorAtOnce(t *testing.T) {
 	tests := map[string]kubetest.Answer{
-		"during a request":                         kubetest.Hang(),
-		"while it waits between two tries":         kubetest.Text(503, "away"),
-		"while client-go waits as the server asks": kubetest.TooManyRequests(30),
+		"during a request":                              kubetest.Hang(),
+		"while it waits between two tries":              kubetest.Text(503, "away"),
+		"while client-go waits as the server requested": kubetest.TooManyRequests(30),
 	}
 	for name, answer := range tests {
 		t.Run(name, func(t *testing.T) {

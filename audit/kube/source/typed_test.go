@@ -178,12 +178,12 @@ func TestMalformedProtobufFailsAKind(t *testing.T) {
 		{"no envelope", append([]byte("k8s\x00"), bytes.Repeat([]byte{0xff}, 40)...), "malformed"},
 		{"another kind of list", encode(t, randomList(t, typedKinds[snapshot.Pods], 1), runtime.ContentTypeProtobuf), `"PodList", not a "IngressList"`},
 		{"an object", []byte("k8s\x00\x0a\x05\x12\x03Pod"), `"Pod", not a list`},
-		{"where it goes on as a number", []byte("k8s\x00\x12\x09\x0a\x05\x12\x017\x18\x01\x12\x00"), "malformed"},
+		{"the continue token as a number", []byte("k8s\x00\x12\x09\x0a\x05\x12\x017\x18\x01\x12\x00"), "malformed"},
 		{"an object as a number", []byte("k8s\x00\x12\x07\x0a\x03\x12\x017\x10\x01"), "malformed"},
 		{"a number without end", append([]byte("k8s\x00\x12"), bytes.Repeat([]byte{0x80}, 11)...), "malformed"},
 		{"two lists", append(slices.Clone(whole), whole[4:]...), "malformed"},
-		{"an encoding that nobody asked for", []byte("k8s\x00\x1a\x04gzip"), `encoding "gzip"`},
-		{"an object that is none", []byte("k8s\x00\x12\x0a\x0a\x03\x12\x017\x12\x03\x0a\x01\xff"), "decode ingresses"},
+		{"an encoding that was not requested", []byte("k8s\x00\x1a\x04gzip"), `encoding "gzip"`},
+		{"an invalid object", []byte("k8s\x00\x12\x0a\x0a\x03\x12\x017\x12\x03\x0a\x01\xff"), "decode ingresses"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := readAs(t, snapshot.Ingresses, c.body)
@@ -224,13 +224,13 @@ func TestFormsOfAListInJSON(t *testing.T) {
 		names      []string
 		listed     bool
 	}{
-		{"metadata may stand before the objects", `{"metadata":{"resourceVersion":"7"},"items":[` + a + `,` + b + `]}`, []string{"a", "b"}, true},
-		{"and behind them", `{"apiVersion":"v1","items":[` + a + `,` + b + `],"kind":"List","metadata":{"resourceVersion":"7"}}`, []string{"a", "b"}, true},
-		{"null is no objects", `{"items":null,"metadata":{"resourceVersion":"7"}}`, nil, true},
-		{"nothing at all is no list", `{"metadata":{"resourceVersion":"7"}}`, nil, false},
-		{"blanks do not matter", " {\n\t\"metadata\" : {\"resourceVersion\": \"7\"}, \"items\": [ ] }\n ", nil, true},
-		{"an object is no list of objects", `{"items":{},"metadata":{"resourceVersion":"7"}}`, nil, false},
-		{"a list alone is no list of the API", `[` + a + `]`, nil, false},
+		{"metadata may precede the objects", `{"metadata":{"resourceVersion":"7"},"items":[` + a + `,` + b + `]}`, []string{"a", "b"}, true},
+		{"and follow them", `{"apiVersion":"v1","items":[` + a + `,` + b + `],"kind":"List","metadata":{"resourceVersion":"7"}}`, []string{"a", "b"}, true},
+		{"null means no objects", `{"items":null,"metadata":{"resourceVersion":"7"}}`, nil, true},
+		{"an object without items is not a list", `{"metadata":{"resourceVersion":"7"}}`, nil, false},
+		{"whitespace does not matter", " {\n\t\"metadata\" : {\"resourceVersion\": \"7\"}, \"items\": [ ] }\n ", nil, true},
+		{"an object is not a list of objects", `{"items":{},"metadata":{"resourceVersion":"7"}}`, nil, false},
+		{"an array is not a list of the API", `[` + a + `]`, nil, false},
 		{"nor is null", `null`, nil, false},
 		{"nor are objects without a version", `{"items":[` + a + `],"metadata":{}}`, nil, false},
 		{"nor is a list with objects in two places", `{"items":[` + a + `],"metadata":{"resourceVersion":"7"},"items":[]}`, nil, false},
@@ -239,10 +239,10 @@ func TestFormsOfAListInJSON(t *testing.T) {
 		{"nor is a failure", `{"kind":"Status","status":"Failure","metadata":{"resourceVersion":"7"},"message":"no"}`, nil, false},
 		{"nor is a list that hides where it goes on", `{"items":[` + a + `],"metadata":{"resourceVersion":"7","continue":"x","continue":""}}`, nil, false},
 		{"nor is one with a null among the objects", `{"items":[` + a + `,null],"metadata":{"resourceVersion":"7"}}`, nil, false},
-		{"what is not known is passed over", `{"later":{"a":[1,{"b":null}],"c":"}"},"items":[` + a + `],"metadata":{"resourceVersion":"7","x":[]}}`, []string{"a"}, true},
-		{"nor is a list with something behind it", `{"items":[` + a + `],"metadata":{"resourceVersion":"7"}}{}`, nil, false},
+		{"unknown members are ignored", `{"later":{"a":[1,{"b":null}],"c":"}"},"items":[` + a + `],"metadata":{"resourceVersion":"7","x":[]}}`, []string{"a"}, true},
+		{"nor is a list followed by something else", `{"items":[` + a + `],"metadata":{"resourceVersion":"7"}}{}`, nil, false},
 		{"nor one that is closed twice", `{"items":[` + a + `]],"metadata":{"resourceVersion":"7"}}`, nil, false},
-		{"nor what is no text", "\xff\xfe", nil, false},
+		{"nor are bytes that are not text", "\xff\xfe", nil, false},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			s := readRoutes(t, c.body)

@@ -154,7 +154,7 @@ func TestLiveFindingsWrittenByAnotherProgram(t *testing.T) {
 		{"a name that is not of any finding", hostileRule + "-x", nil, true},
 		{"no status at all", "", nil, false},
 		{"an empty status", "", map[string]any{}, false},
-		{"a status that tells the state alone", "", map[string]any{"state": "Open"}, false},
+		{"a status with only a state", "", map[string]any{"state": "Open"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			kubectl(t, c, "delete", "findings", "--all", "-n", home)

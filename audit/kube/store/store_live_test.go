@@ -28,14 +28,14 @@ func TestLiveStore(t *testing.T) {
 	}{
 		{"keeps a record as it is, through its life", testLife},
 		{"lets one of twenty create a finding", testExclusive},
-		{"refuses an update and a deletion of what somebody else has changed", testLostUpdate},
-		{"tells a finding whose status was not written", testBare},
-		{"labels again what was ended between labels and status", testTornLabels},
-		{"takes its own lost answer for somebody else's finding", testLostAnswer},
+		{"refuses to update or delete what another publisher has changed", testLostUpdate},
+		{"recognizes a finding whose status was not written", testBare},
+		{"writes labels again after an interruption between labels and status", testTornLabels},
+		{"takes a finding whose response was lost for another publisher's", testLostAnswer},
 		{"starts again where the list expires between two pages", testExpiredList},
 		{"says which namespace is missing", testNoNamespace},
-		{"leaves labels alone that are somebody else's", testOtherLabels},
-		{"takes no missing name for all findings", testNoName},
+		{"keeps the labels of other programs", testOtherLabels},
+		{"does not take a missing name for all findings", testNoName},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			clearFindings(t, c)
