@@ -6,15 +6,23 @@ import (
 	"time"
 )
 
+// Plural returns the plural of a regular noun.
+func Plural(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return stem + "ies"
+	}
+	if strings.HasSuffix(noun, "s") {
+		return noun + "es"
+	}
+	return noun + "s"
+}
+
 // Count returns a number with its noun: "1 policy", "2 policies".
 func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+	if n != 1 {
+		noun = Plural(noun)
 	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // CountVerb returns a number of nouns with a verb that agrees with it: "1 policy

@@ -9,7 +9,7 @@ import (
 )
 
 // The names of stored findings. If one of them changes, every open finding of
-// every cluster is told as resolved and opened again: never edit this list, only
+// every cluster is resolved and opened again: never edit this list, only
 // add to it.
 func TestIDNeverChanges(t *testing.T) {
 	for want, c := range map[string]struct {
@@ -109,9 +109,9 @@ func TestSameOwner(t *testing.T) {
 		{"one", []Owner{team("a", "x")}, true},
 		{"a team in two namespaces", []Owner{team("a", "x"), team("a", "y")}, true},
 		{"two teams in one namespace", []Owner{team("a", "x"), team("b", "x")}, false},
-		{"nobody known in one namespace", []Owner{team("", "x"), team("", "x")}, true},
-		{"nobody known in two namespaces", []Owner{team("", "x"), team("", "y")}, false},
-		{"a team and nobody known", []Owner{team("a", "x"), team("", "x")}, false},
+		{"no owner in one namespace", []Owner{team("", "x"), team("", "x")}, true},
+		{"no owner in two namespaces", []Owner{team("", "x"), team("", "y")}, false},
+		{"a team and no owner", []Owner{team("a", "x"), team("", "x")}, false},
 		{"a team that is called like a namespace", []Owner{team("x", "x"), team("", "x")}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

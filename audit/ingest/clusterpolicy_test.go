@@ -8,7 +8,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// clusterPolicy takes in a policy of the network policy API, its spec written in
+// clusterPolicy ingests a policy of the network policy API, its spec written in
 // YAML.
 func clusterPolicy(t *testing.T, kind snapshot.Kind, name, spec string) snapshot.Policy {
 	t.Helper()

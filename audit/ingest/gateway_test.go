@@ -12,7 +12,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// takeGateway takes in an object of the Gateway API, written in YAML.
+// takeGateway ingests an object of the Gateway API, written in YAML.
 func takeGateway(t *testing.T, object, manifest string) snapshot.Facts {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(manifest))
@@ -157,12 +157,12 @@ func TestAdmission(t *testing.T) {
 		{"an empty from says nothing", `{from: ""}`, same, none},
 		{"All admits all", `{from: All}`, all, all},
 		{"Same admits the own namespace", `{from: Same}`, same, same},
-		{"None admits nobody", `{from: None}`, none, none},
-		{"an unknown word admits nobody", `{from: Everybody}`, none, none},
+		{"None allows none", `{from: None}`, none, none},
+		{"an unknown word allows none", `{from: Everybody}`, none, none},
 		{"a selector without the word is ignored", `{selector: {matchLabels: {a: b}}}`, same, none},
 		{"a selector beside another word is ignored", `{from: All, selector: {matchLabels: {a: b}}}`, all, all},
-		{"Selector without a selector admits nobody", `{from: Selector}`, none, none},
-		{"a selector that makes no sense admits nobody", `{from: Selector, selector: {matchExpressions: [{key: a, operator: In}]}}`, none, none},
+		{"Selector without a selector allows none", `{from: Selector}`, none, none},
+		{"an invalid selector allows none", `{from: Selector, selector: {matchExpressions: [{key: a, operator: In}]}}`, none, none},
 		{
 			"an empty selector admits every namespace", `{from: Selector, selector: {}}`,
 			snapshot.AllowedNamespaces{From: snapshot.NamespacesSelector},

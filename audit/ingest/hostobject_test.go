@@ -27,7 +27,7 @@ func gates(t testing.TB, expression string) *hostsource.Source {
 	return &hostsource.Source{Kind: "gates.example.com", Object: "Gate", Versions: []string{"v1"}, Hosts: hosts, Deep: true}
 }
 
-// takeHosts takes in an object of a source, written in YAML.
+// takeHosts ingests an object of a source, written in YAML.
 func takeHosts(t testing.TB, s *hostsource.Source, manifest string) snapshot.HostObject {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(manifest))
@@ -106,17 +106,17 @@ func TestHostsAreSetAtTheLatest(t *testing.T) {
 		fields     []string
 		want       string // the day in January; empty: not known
 	}{
-		{"a manifest that tells nothing", "", inSpec, "15"},
-		{"a manifest that tells nothing, from anywhere", "", anywhere, "15"},
+		{"a manifest without the metadata", "", inSpec, "15"},
+		{"a manifest without the metadata, from anywhere", "", anywhere, "15"},
 		{"a spec that never changed", "generation: 1, " + managers, inSpec, "15"},
 		{"a spec that changed", "generation: 4, " + managers, inSpec, "17"},
 		{"another field of the spec that changed", "generation: 4, " + managers, []string{"spec.http"}, "18"},
-		{"a field that nobody has", "generation: 4, " + managers, []string{"spec.tls"}, ""},
+		{"a field without a manager", "generation: 4, " + managers, []string{"spec.tls"}, ""},
 		{"a spec of a server that does not count", managers, inSpec, "17"},
 		{"the name, whatever changed", "generation: 4, " + managers, inName, "15"},
 		{"anything that changed", "generation: 1, " + managers, anywhere, "19"},
-		{"a change that nobody signed", "generation: 4", inSpec, ""},
-		{"a change that nobody signed, from anywhere", "generation: 4", anywhere, ""},
+		{"a change without a manager", "generation: 4", inSpec, ""},
+		{"a change without a manager, from anywhere", "generation: 4", anywhere, ""},
 		{"a change without a time", `managedFields: [{manager: x, fieldsV1: {"f:spec": {"f:hosts": {}}}}]`, inSpec, ""},
 		{"a change without a time, from anywhere", `managedFields: [{manager: x, fieldsV1: {"f:spec": {}}}]`, anywhere, ""},
 	} {
@@ -148,7 +148,7 @@ func TestHostObjectAfterTheEnd(t *testing.T) {
 	}
 }
 
-// A sweep of a large cluster takes in tens of thousands of objects.
+// A sweep of a large cluster ingests tens of thousands of objects.
 func BenchmarkHostObject(b *testing.B) {
 	sources := hostsource.BuiltIn()
 	i := 0

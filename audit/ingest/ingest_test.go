@@ -31,7 +31,7 @@ func TestOwnerKey(t *testing.T) {
 		want                snapshot.OwnerKey
 	}{
 		{
-			name: "an object without labels and annotations names nobody",
+			name: "an object without labels and annotations names no owner",
 		}, {
 			name:   "a label names the owner",
 			labels: m{"owner": "team-a"},
@@ -51,19 +51,19 @@ func TestOwnerKey(t *testing.T) {
 			annotations: m{"owner": "team-a"},
 			want:        snapshot.OwnerKey{Value: "team-a", Key: "owner", Annotation: true},
 		}, {
-			name:        "an empty value names nobody",
+			name:        "an empty value names no owner",
 			labels:      m{"owner": ""},
 			annotations: m{"owner": "", "team": "team-a"},
 			want:        snapshot.OwnerKey{Value: "team-a", Key: "team", Annotation: true},
 		}, {
-			name:        "a blank value names nobody",
+			name:        "a blank value names no owner",
 			annotations: m{"owner": " \t\n\u00a0"},
 		}, {
 			name:        "blanks around the value are no part of it",
 			annotations: m{"owner": "\n team a \n"},
 			want:        snapshot.OwnerKey{Value: "team a", Key: "owner", Annotation: true},
 		}, {
-			name:   "another key names nobody, and neither does another case",
+			name:   "another key names no owner, and neither does another case",
 			labels: m{"a8r.io/owner": "team-a", "Owner": "team-b"},
 		},
 	} {
@@ -118,7 +118,7 @@ func TestController(t *testing.T) {
 
 func TestCreationThatIsNotToldIsZero(t *testing.T) {
 	if created := newIngester().Pod(&corev1.Pod{}).Created; !created.IsZero() {
-		t.Errorf("got %s of a pod that tells none", created)
+		t.Errorf("got %s of a pod without one", created)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestCreationIsInUTC(t *testing.T) {
 }
 
 // One Ingester keeps equal label sets once. Those that only look alike must stay
-// what they are.
+// different.
 func TestLabelSetsThatLookAlikeAreNotMixed(t *testing.T) {
 	type m = map[string]string
 	in := newIngester()
@@ -177,8 +177,8 @@ func TestEqualLabelSetsAreKeptOnce(t *testing.T) {
 	}
 }
 
-// A page of objects is dropped once its facts are made. A fact that held on to
-// one of their maps or slices would keep the page, and change with it.
+// A page of objects is dropped after its facts are made. A fact that referred to one of
+// their maps or slices would keep the page, and change with it.
 func TestFactHoldsNothingOfItsObject(t *testing.T) {
 	template := corev1.PodTemplateSpec{ObjectMeta: fullMeta()}
 	class := &networkingv1.IngressClass{ObjectMeta: fullMeta()}
@@ -269,8 +269,8 @@ func BenchmarkIngest(b *testing.B) {
 	}
 }
 
-// A page of objects costs as many allocations as this for each of them, and no more:
-// what an object has in common with others is kept once.
+// Each object of a page costs at most this many allocations, because what it shares with
+// other objects is kept once.
 func TestAllocationsOfAFact(t *testing.T) {
 	for _, c := range makers() {
 		t.Run(c.kind, func(t *testing.T) {
@@ -380,7 +380,7 @@ func bareMeta(group, kind string) snapshot.Meta {
 
 func labels(pairs ...string) snapshot.Labels { return snapshot.Labels{}.With(pairs...) }
 
-// take takes in an object of a custom kind, written in YAML.
+// take ingests an object of a custom kind, written in YAML.
 func take(t *testing.T, kind snapshot.Kind, manifest string) snapshot.Facts {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(manifest))

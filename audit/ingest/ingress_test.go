@@ -258,7 +258,7 @@ func TestALBConditions(t *testing.T) {
 			want:       claims(snapshot.FromALB, "b.example.com"),
 			unreadable: []string{conditions + "a: read conditions: unexpected end of JSON input"},
 		}, {
-			name: "regular expressions cannot be compared, and are told beside the values",
+			name: "regular expressions cannot be compared, and are listed beside the values",
 			annotations: map[string]string{conditions + "web": `[{"field":"host-header","hostHeaderConfig":
 				{"values":["a.example.com"],"regexValues":["^www[0-9]+\\.example\\.com$"]}}]`},
 			want:       claims(snapshot.FromALB, "a.example.com"),

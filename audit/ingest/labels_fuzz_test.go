@@ -10,9 +10,9 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// FuzzSelector holds label selectors to what Kubernetes makes of them: one that it
-// takes is taken and matches the same labels, and what it refuses ends in an error
-// or in a selector, but in no panic.
+// FuzzSelector compares label selectors with Kubernetes: one that it accepts is accepted
+// and matches the same labels, and one that it rejects leads to an error or a selector,
+// but not to a panic.
 func FuzzSelector(f *testing.F) {
 	for _, seed := range []struct{ selector, labels string }{
 		{`{}`, `{}`},

@@ -219,7 +219,7 @@ func TestNetworkPolicyPorts(t *testing.T) {
 			ports: []port{{Protocol: new(corev1.ProtocolSCTP), Port: new(number(1)), EndPort: new(int32(65535))}},
 			want:  snapshot.Ports{Ranges: []snapshot.PortRange{{Protocol: snapshot.SCTP, First: 1, Last: 65535}}},
 		}, {
-			name:  "a name is counted, since nobody knows its number",
+			name:  "a name is counted, because its number is unknown",
 			ports: []port{{Port: new(intstr.FromString("http"))}, {Port: new(intstr.FromString("dns")), Protocol: new(corev1.ProtocolUDP)}},
 			want:  snapshot.Ports{Named: 2},
 		}, {

@@ -8,26 +8,25 @@ import (
 	"io"
 )
 
-// maxYAML bounds the bytes of one YAML document. The parser builds a tree that takes up
-// to a hundred times as much, and no object that an API server stores has more than a
-// few MiB. A list may have more: kubectl prints it as JSON, too, which needs no tree.
+// maxYAML bounds the bytes of one YAML document. The parser builds a tree that takes up to
+// a hundred times as much memory, and no object that an API server stores has more than a
+// few MiB. A list may have more: kubectl also prints it as JSON, which needs no tree.
 const maxYAML = 8 << 20
 
-// documents cuts a YAML stream into its documents. It looks at the lines that
-// mark where one begins or ends and at nothing else, so that a document that
-// does not parse spoils no other.
+// documents splits a YAML stream into its documents. It looks only at the lines that
+// begin or end one, so a document that does not parse does not affect the others.
 type documents struct {
 	in *bufio.Reader
 
-	// What is known of the document that is being read.
-	text   []byte // as much of it as is allowed
+	// The document that is being read.
+	text   []byte // up to maxYAML
 	size   int
 	begun  bool // by a marker or by content
-	filled bool // there is more in it than blanks and comments
+	filled bool // it has more than blanks and comments
 	behind bool // there is content in the line that ends it
 }
 
-// documentError is why one document cannot be read. There may be more.
+// documentError is the reason why one document cannot be read. More documents may follow.
 type documentError string
 
 func (e documentError) Error() string { return string(e) }
@@ -35,9 +34,9 @@ func (e documentError) Error() string { return string(e) }
 var errLargeYAML = documentError(fmt.Sprintf(
 	"it is larger than %d MiB: use JSON (kubectl get -o json) or several YAML documents", maxYAML>>20))
 
-// next returns the next document with the marker that begins it, or io.EOF. It
-// is empty where there is nothing in it but blanks and comments. Behind an error
-// other than a documentError there are no more documents.
+// next returns the next document with the marker that begins it, or io.EOF. The document
+// is empty if it has only blanks and comments. After an error other than a documentError
+// there are no more documents.
 func (d *documents) next() ([]byte, error) {
 	*d = documents{in: d.in}
 	for {
@@ -65,11 +64,11 @@ func (d *documents) done() ([]byte, error) {
 		return nil, nil
 	}
 	text := d.text
-	d.text = nil // is the caller's alone, to let go of
+	d.text = nil // so that the caller can release it
 	return text, nil
 }
 
-// line takes the next line into the document, unless it is one that ends it.
+// line adds the next line to the document, unless it ends it.
 func (d *documents) line(m marker) error {
 	for first := true; ; first = false {
 		part, err := d.in.ReadSlice('\n')
@@ -92,8 +91,8 @@ func (d *documents) line(m marker) error {
 	}
 }
 
-// look notes what a line with a marker, or without, says of the document.
-// Directives stand before the marker of their document and say nothing.
+// look records what a line, with a marker or without, means for the document. Directives
+// precede the marker of their document and mean nothing.
 func (d *documents) look(line []byte, m marker) {
 	switch {
 	case m != none:
@@ -111,7 +110,7 @@ func (d *documents) look(line []byte, m marker) {
 	d.begun = d.begun || content || m == begins
 }
 
-// marker is what a line says of where documents begin and end.
+// marker is the role of a line at the beginning or the end of a document.
 type marker uint8
 
 const (
@@ -122,8 +121,8 @@ const (
 
 const byteOrderMark = "\ufeff"
 
-// marker returns the marker at the front of the next line. It drops a byte order
-// mark before one, which is left there where files were put together.
+// marker returns the marker at the start of the next line. It drops a byte order mark
+// before one, as in files that were concatenated.
 func (d *documents) marker() marker {
 	head, _ := d.in.Peek(len(byteOrderMark) + len("--- "))
 	if rest, ok := bytes.CutPrefix(head, []byte(byteOrderMark)); ok && markerAt(rest) != none {

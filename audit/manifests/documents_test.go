@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A YAML document has a bound whatever is in it, and those around it are read.
+// A YAML document has a bound whatever it contains, and those around it are read.
 func TestReadYAMLDocumentOverTheLimit(t *testing.T) {
 	pad := func(n int) string { return strings.Repeat("x", n) }
 	const head = "apiVersion: v1\nkind: List\nitems:\n"

@@ -45,7 +45,7 @@ func TestReadJSON(t *testing.T) {
 			problems: []string{"document 2: parse JSON: unexpected EOF; what follows was not read"},
 		},
 		{
-			name:    "a value that parses and is no object spoils no other",
+			name:    "a value that parses and is not an object does not affect others",
 			in:      a + "\n[1]\n\"kind\"\n7\n" + b,
 			objects: both,
 			problems: []string{
@@ -57,8 +57,8 @@ func TestReadJSON(t *testing.T) {
 	}
 }
 
-// A JSON value over the limit is given up before it is held whole, and with it what
-// stands behind it: what came before is there.
+// A JSON value over the limit is given up before it is held as a whole, and so is what
+// follows. What came before is read.
 func TestReadJSONOverTheLimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads 256 MiB")

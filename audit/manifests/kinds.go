@@ -11,23 +11,21 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// entry says how objects of one kind are taken in.
+// entry is a kind whose objects can be ingested.
 type entry struct {
 	kind snapshot.Kind
 	name string
-	// versions are the versions whose fields that matter here are those that take
-	// decodes.
+	// versions are the versions that take can decode.
 	versions []string
-	// take takes an object in and returns what it is called, its namespace completed.
+	// take ingests an object and returns its name, with the namespace completed.
 	take func(r *reader, data []byte) (types.NamespacedName, error)
 }
 
-// entryMap returns the entries by each type that an object of theirs may have.
-// They are matched by group and kind, never by kind alone. Some kinds used to be
-// served by the group extensions.
+// entryMap returns the entries by group, version and kind of their objects. Some kinds
+// used to be served in the group extensions.
 func entryMap() map[schema.GroupVersionKind]entry {
 	m := map[schema.GroupVersionKind]entry{}
-	for _, e := range append(entries(), gateEntries()...) {
+	for _, e := range append(entries(), admissionEntries()...) {
 		for _, version := range e.versions {
 			gvk := schema.GroupVersionKind{Group: e.kind.Group(), Version: version, Kind: e.name}
 			if version == extensions {
@@ -59,11 +57,11 @@ func addCustom(m map[schema.GroupVersionKind]entry, c ingest.Custom) {
 	}
 }
 
-// extensions stands among the versions of a kind that was served by that group.
+// extensions, as a version, means the group extensions that served a kind.
 const extensions = "extensions"
 
-// entries are all kinds that can be taken in. A kind whose fields changed stands
-// there once for each sort of them.
+// entries returns the built-in kinds that can be ingested. A kind whose fields changed has
+// an entry for each form.
 func entries() []entry {
 	return []entry{
 		clusterWide(snapshot.Namespaces, "Namespace", (*ingest.Ingester).Namespace,
@@ -86,10 +84,10 @@ func entries() []entry {
 	}
 }
 
-// gateEntries are the kinds that say which gates there are at admission. One
-// configuration holds several webhooks.
-func gateEntries() []entry {
-	gates := func(f *snapshot.Facts) *[]snapshot.AdmissionControl { return &f.AdmissionControls }
+// admissionEntries returns the kinds of admission controls. One configuration has several
+// webhooks.
+func admissionEntries() []entry {
+	controls := func(f *snapshot.Facts) *[]snapshot.AdmissionControl { return &f.AdmissionControls }
 	return []entry{
 		{
 			kind: snapshot.ValidatingWebhooks, name: "ValidatingWebhookConfiguration", versions: []string{"v1"},
@@ -103,7 +101,7 @@ func gateEntries() []entry {
 				return name, nil
 			},
 		},
-		clusterWide(snapshot.ValidatingPolicies, "ValidatingAdmissionPolicy", (*ingest.Ingester).AdmissionPolicy, gates),
+		clusterWide(snapshot.ValidatingPolicies, "ValidatingAdmissionPolicy", (*ingest.Ingester).AdmissionPolicy, controls),
 		clusterWide(snapshot.ValidatingBindings, "ValidatingAdmissionPolicyBinding", (*ingest.Ingester).AdmissionBinding,
 			func(f *snapshot.Facts) *[]snapshot.AdmissionBinding { return &f.AdmissionBindings }),
 	}
@@ -113,7 +111,7 @@ func workloads(f *snapshot.Facts) *[]snapshot.Workload { return &f.Workloads }
 
 func ingresses(f *snapshot.Facts) *[]snapshot.Ingress { return &f.Ingresses }
 
-// only returns the entry for other versions than those it has.
+// only returns the entry with these versions instead.
 func (e entry) only(versions ...string) entry {
 	e.versions = versions
 	return e
@@ -155,9 +153,8 @@ func newEntry[T, F any, P object[T]](kind snapshot.Kind, name string, inNamespac
 	}
 }
 
-// ingressBeta is an Ingress of the versions before v1, as far as it matters
-// here: its default backend had another name. What the backend is of is left
-// out, since it was told in other fields and only that there is one counts.
+// ingressBeta is an Ingress of a version before v1. Its default backend had another name
+// and other fields; only its presence matters here.
 type ingressBeta struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {

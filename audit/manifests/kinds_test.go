@@ -54,8 +54,8 @@ func TestReadTakesInEveryVersionOfAKind(t *testing.T) {
 	}
 }
 
-// The API group tells what a kind is. Old versions are the same object as the
-// new ones.
+// The API group decides what a kind is. Old versions are the same object as the new
+// ones.
 func TestReadOldVersionsAreTheSameObject(t *testing.T) {
 	in := object("networking.k8s.io/v1", "Ingress", "web") + "---\n" + object("networking.k8s.io/v1beta1", "Ingress", "web") +
 		"---\n" + object("extensions/v1beta1", "Ingress", "web")
@@ -98,7 +98,7 @@ func TestReadCountsWhatItPassesOverByGroupVersionAndKind(t *testing.T) {
 	}
 }
 
-// What manifests do not hold is not there, so a rule may judge without it.
+// An object that is in no manifest does not exist, so a rule may evaluate without it.
 func TestReadSaysThatEveryKindIsKnown(t *testing.T) {
 	_, snap := read(t, stdin(strings.NewReader(namespace("a"))))
 	reads := snap.Reads()
@@ -182,7 +182,7 @@ spec:
 	}
 }
 
-// A kind that no rule asked for is passed over, though it could be taken in.
+// A kind that no rule needs is ignored, though it could be ingested.
 func TestReadTakesInOnlyWhatWasAskedFor(t *testing.T) {
 	var b snapshot.Builder
 	in := namespace("a") + "---\n" + object("v1", "Pod", "web")
@@ -191,7 +191,7 @@ func TestReadTakesInOnlyWhatWasAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := (audit.IgnoredKind{Version: "v1", Kind: "Pod", Items: 1}); len(got.Ignored) != 1 || got.Ignored[0] != want {
-		t.Errorf("passed over %+v, want %+v", got.Ignored, want)
+		t.Errorf("ignored %+v, want %+v", got.Ignored, want)
 	}
 	snap := b.Freeze()
 	if snap.Status(snapshot.Pods).Known() || !snap.Status(snapshot.Namespaces).Known() {

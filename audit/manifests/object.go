@@ -35,18 +35,18 @@ func (p *part) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// fieldsOf returns the top-level fields of an object. One that is there twice is an
-// error, because only one would count without a word.
+// fieldsOf returns the top-level fields of an object. A repeated field is an error, because
+// only one of them would count.
 func fieldsOf(text []byte) (fields, error) {
 	if text[0] != '{' {
 		return nil, errors.New("it is not a mapping")
 	}
 	var f fields
-	twice, err := kjson.UnmarshalStrict(text, &f, kjson.DisallowDuplicateFields)
-	return f, errors.Join(append(twice, err)...)
+	repeated, err := kjson.UnmarshalStrict(text, &f, kjson.DisallowDuplicateFields)
+	return f, errors.Join(append(repeated, err)...)
 }
 
-// typeMeta returns the type of the object. What it leaves out is that of inherit.
+// typeMeta returns the type of the object. A missing field is taken from inherit.
 func (f fields) typeMeta(inherit typeMeta) (typeMeta, error) {
 	t := inherit
 	for name, to := range map[string]*string{"apiVersion": &t.APIVersion, "kind": &t.Kind} {
@@ -64,8 +64,8 @@ func (f fields) typeMeta(inherit typeMeta) (typeMeta, error) {
 	return t, nil
 }
 
-// object ingests an object, or each item of a list. Its type is that of inherit where
-// it leaves it out; depth is the number of lists that it is in.
+// object ingests an object, or each item of a list. Fields that are missing in its type
+// are taken from inherit; depth is the number of lists that it is in.
 func (r *reader) object(where string, text []byte, inherit typeMeta, depth int) {
 	f, err := fieldsOf(text)
 	if err != nil {
@@ -87,16 +87,16 @@ func (r *reader) object(where string, text []byte, inherit typeMeta, depth int) 
 	}
 	entry, ok := r.entries[gv.WithKind(t.Kind)]
 	if !ok || !r.wanted[entry.kind] {
-		r.passed[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
+		r.ignored[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
 		if !ok && ingest.UnsupportedPolicy(gv.Group, t.Kind) {
-			r.unmodelled(gv.Group, t.Kind, text)
+			r.unsupported(gv.Group, t.Kind, text)
 		}
 		return
 	}
 	name, err := entry.take(r, text)
 	switch {
 	case errors.Is(err, ingest.ErrOther):
-		r.passed[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
+		r.ignored[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
 	case err != nil:
 		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
 	default:
@@ -145,30 +145,30 @@ func (r *reader) list(where string, items part, t typeMeta, depth int) bool {
 	return true
 }
 
-// unmodelled notes a policy that nothing here understands. Its kind is called by
-// the name of its objects, since manifests do not tell the plural.
-func (r *reader) unmodelled(group, kind string, data []byte) {
+// unsupported records a policy that cannot be evaluated. Its kind has the name of its
+// objects, because manifests do not contain the plural.
+func (r *reader) unsupported(group, kind string, data []byte) {
 	var o struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 	}
-	// One whose metadata cannot be read may be about any namespace.
+	// One whose metadata cannot be read may apply to any namespace.
 	_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &o)
 	r.facts.Unsupported = append(r.facts.Unsupported, snapshot.Unsupported{
 		Kind: snapshot.KindOf(group, kind), Namespace: o.Metadata.Namespace,
 	})
 }
 
-func (r *reader) passedList() []audit.IgnoredKind {
+func (r *reader) ignoredKinds() []audit.IgnoredKind {
 	var out []audit.IgnoredKind
-	for p, n := range r.passed {
+	for p, n := range r.ignored {
 		p.Items = n
 		out = append(out, p)
 	}
 	return out
 }
 
-// decode decodes an object as an API server does, and completes its metadata as
-// kubectl does. It returns what the object is called then.
+// decode decodes an object as an API server does, completes its namespace as kubectl does,
+// and returns its name.
 func decode(data []byte, o metav1.Object, namespaced bool) (types.NamespacedName, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, o); err != nil {
 		return types.NamespacedName{}, err
@@ -178,7 +178,7 @@ func decode(data []byte, o metav1.Object, namespaced bool) (types.NamespacedName
 	return name, err
 }
 
-// complete does for an object that stays JSON what decode does for a typed one.
+// complete does for an object that remains JSON what decode does for a typed one.
 func complete(data []byte, namespaced bool) ([]byte, types.NamespacedName, error) {
 	var o struct {
 		Metadata struct {
@@ -202,8 +202,7 @@ func complete(data []byte, namespaced bool) ([]byte, types.NamespacedName, error
 	return data, name, err
 }
 
-// completed returns what an object is called, in the namespace that kubectl would
-// take it to.
+// completed returns the name of an object in the namespace that kubectl would create it in.
 func completed(namespace, name string, namespaced bool) (types.NamespacedName, error) {
 	switch {
 	case name == "":

@@ -23,7 +23,7 @@ func TestReadObjects(t *testing.T) {
 			in:      object("v1", "Namespace", "a") + "---\n" + object("networking.k8s.io/v1", "IngressClass", "nginx"),
 			objects: []string{"Namespace a", "IngressClass nginx"},
 		}, {
-			name:    "a field that there is not is passed over, as API servers do",
+			name:    "an unknown field is ignored, as by API servers",
 			in:      "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, colour: red}\nextra: {deep: [1]}\n",
 			objects: []string{"Namespace a"},
 		}, {
@@ -77,8 +77,8 @@ func TestReadObjects(t *testing.T) {
 	}
 }
 
-// Of two readings of one object the last counts, and that there are two is said:
-// which of them is in force cannot be known.
+// Of two readings of one object the last counts, and that there are two is a problem:
+// it is unknown which of them is in force.
 func TestReadObjectTwiceKeepsTheLast(t *testing.T) {
 	ingress := func(class string) string {
 		return "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec: {ingressClassName: " + class + "}\n---\n"
@@ -161,15 +161,15 @@ metadata:
 		}, {
 			name: "a List whose items are null holds nothing", in: "apiVersion: v1\nkind: NamespaceList\nitems:\n",
 		}, {
-			name:    "the items of a typed list have its type where they tell none",
+			name:    "the items of a typed list have its type where they have none",
 			in:      `{"apiVersion":"networking.k8s.io/v1","kind":"IngressList","items":[` + ingress("b") + `,` + ingress("c") + `]}`,
 			objects: []string{"Ingress a/b", "Ingress a/c"},
 		}, {
-			name:    "the items of a typed list may tell another type",
+			name:    "the items of a typed list may have another type",
 			in:      `{"apiVersion":"networking.k8s.io/v1","kind":"IngressList","items":[` + namespaceJSON("a") + `]}`,
 			objects: []string{"Namespace a"},
 		}, {
-			name:    "a List may stand in a List",
+			name:    "a List may be in a List",
 			in:      nested(8, namespaceJSON("a")),
 			objects: []string{"Namespace a"},
 		}, {
@@ -177,7 +177,7 @@ metadata:
 			in:       nested(9, namespaceJSON("a")),
 			problems: []string{"document 1" + strings.Repeat(" item 1", 8) + ": decode List: lists are nested more than 8 deep"},
 		}, {
-			name:     "an item of a List that tells no type is a problem, and the others are read",
+			name:     "an item of a List without a type is a problem, and the others are read",
 			in:       `{"apiVersion":"v1","kind":"List","items":[` + ingress("b") + `,` + namespaceJSON("a") + `]}`,
 			objects:  []string{"Namespace a"},
 			problems: []string{"document 1 item 1: decode object: apiVersion or kind is missing"},
@@ -186,20 +186,20 @@ metadata:
 			in:       "apiVersion: v1\nkind: List\nitems: [{kind: Namespace, metadata: {name: a}}]\n",
 			problems: []string{"document 1 item 1: decode object: apiVersion or kind is missing"},
 		}, {
-			name:     "an item that is no mapping is a problem, and the others are read",
+			name:     "an item that is not a mapping is a problem, and the others are read",
 			in:       "apiVersion: v1\nkind: NamespaceList\nitems: [null, 7, {metadata: {name: a}}]\n",
 			objects:  []string{"Namespace a"},
 			problems: []string{"document 1 item 1: decode object: it is not a mapping", "document 1 item 2: decode object: it is not a mapping"},
 		}, {
-			name:     "items that are no list are a problem",
+			name:     "items that are not a list are a problem",
 			in:       "apiVersion: v1\nkind: List\nitems: {a: 1}\n",
 			problems: []string{"document 1: decode List: items is not a list"},
 		}, {
-			name:   "a kind that is only called a list is passed over like others",
+			name:   "a kind that is only called a list is ignored like others",
 			in:     "apiVersion: example.com/v1\nkind: AllowList\nspec: {}\n",
 			passed: []string{"example.com/v1 AllowList x1"},
 		}, {
-			name:   "a kind that is no list may have items of any sort",
+			name:   "a kind that is not a list may have items of any sort",
 			in:     "apiVersion: example.com/v1\nkind: Menu\nitems: {soup: 1}\n",
 			passed: []string{"example.com/v1 Menu x1"},
 		},
@@ -227,7 +227,7 @@ func TestProblemsAreListedUpToANumber(t *testing.T) {
 	if len(got.problems) != 1001 || got.problems[1000] != "elsewhere: 4000 more problems" {
 		t.Errorf("%d problems, the last one %q", len(got.problems), got.problems[len(got.problems)-1])
 	}
-	// A file in which all is a problem is no file without an object.
+	// A file in which everything is a problem is not reported as empty.
 	dir := write(t, map[string]string{"a.json": list, "b.json": list})
 	got, _ = read(t, &manifests.Source{Paths: []string{filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")}})
 	if last := got.problems[len(got.problems)-1]; last != "elsewhere: 9000 more problems" {
@@ -235,9 +235,9 @@ func TestProblemsAreListedUpToANumber(t *testing.T) {
 	}
 }
 
-// What a parser would pass over in silence either counts or is a problem: a file of
-// which a part was not read must not look as if nothing were wrong in it.
-func TestNothingIsPassedOverInSilence(t *testing.T) {
+// What a parser would silently ignore either counts or is a problem: a file that was read
+// in part must not look complete.
+func TestNothingIsIgnoredSilently(t *testing.T) {
 	const a, b = "- apiVersion: v1\n  kind: Namespace\n  metadata: {name: a}\n", "- apiVersion: v1\n  kind: Namespace\n  metadata: {name: b}\n"
 	const twice, item = "apiVersion: v1\nkind: List\nitems:\n", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}`
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// called is what a path is called in problems.
+// called returns the name of a path in problems.
 func called(path string) string {
 	if path == "-" {
 		return "standard input"
@@ -23,15 +23,15 @@ func called(path string) string {
 	return path
 }
 
-// readPath reads one path. Only the end of the context is an error.
+// readPath reads one path. Its only error is the end of the context.
 func (s *Source) readPath(ctx context.Context, r *reader, path string) error {
 	if path == "-" {
 		r.read(ctx, called(path), s.Stdin)
 		return context.Cause(ctx)
 	}
-	// WalkDir goes in lexical order, and does not follow links to folders: a
-	// mounted ConfigMap holds each file once as a link and once behind it. What
-	// is named itself is followed for the separator behind it.
+	// WalkDir goes in lexical order, and does not follow links to folders: a mounted
+	// ConfigMap has each file once as a link and once in a linked folder. The separator
+	// makes it follow the root.
 	root := path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		root += string(filepath.Separator)
@@ -56,7 +56,7 @@ func (s *Source) readPath(ctx context.Context, r *reader, path string) error {
 		case err != nil || info.Mode().IsRegular():
 		case info.IsDir():
 			return nil
-		// Only who is asked to wait for a pipe waits.
+		// Only a pipe that is named itself is waited for.
 		case name != root || !stream(info):
 			r.problem(name, errors.New("it is not a regular file"))
 			return nil
@@ -80,8 +80,8 @@ func (r *reader) readFile(ctx context.Context, name string) {
 	r.read(ctx, name, f)
 }
 
-// tryOpen opens and closes what is there to be opened twice. A pipe is not: its
-// writer would be told that nobody reads any more.
+// tryOpen opens and closes a file. It leaves pipes alone: closing one would signal to its
+// writer that there is no reader.
 func tryOpen(path string) error {
 	if info, err := os.Stat(path); err == nil && stream(info) {
 		return nil
@@ -93,14 +93,14 @@ func tryOpen(path string) error {
 	return f.Close()
 }
 
-// stream tells what can be read once and may keep its reader waiting.
+// stream reports whether a file can be read only once and may keep its reader waiting.
 func stream(info fs.FileInfo) bool {
 	return info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) != 0
 }
 
-// read reads the documents of one stream, be it YAML or JSON.
+// read reads the documents of one stream, which is YAML or JSON.
 func (r *reader) read(ctx context.Context, name string, in io.Reader) {
-	// A shell of Windows writes what kubectl prints in UTF-16.
+	// PowerShell writes the output of kubectl in UTF-16.
 	buffered := bufio.NewReader(transform.NewReader(in, unicode.BOMOverride(transform.Nop)))
 	if startsJSON(buffered) {
 		r.readJSON(ctx, name, buffered)

@@ -150,7 +150,7 @@ func TestReadMountedConfigMapOnce(t *testing.T) {
 	}
 }
 
-// A folder may lie deeper than the system can name.
+// A folder may be deeper than the system can name.
 func TestReadFolderThatCannotBeListed(t *testing.T) {
 	dir := write(t, map[string]string{"z.yaml": namespace("a")})
 	at, err := os.OpenRoot(dir)

@@ -13,7 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/manifests"
 )
 
-// A pipe that nobody writes into would keep a sweep waiting.
+// A pipe without a writer would keep a sweep waiting.
 func TestReadFolderDoesNotWaitForAPipe(t *testing.T) {
 	root := write(t, map[string]string{"a.yaml": namespace("a")})
 	pipe := filepath.Join(root, "b.yaml")
@@ -27,7 +27,7 @@ func TestReadFolderDoesNotWaitForAPipe(t *testing.T) {
 	}
 }
 
-// Whoever opens a pipe and closes it again tells its writer that nobody reads.
+// Opening and closing a pipe would signal to its writer that there is no reader.
 func TestReadPipeThatIsNamedItself(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// reader gathers what the documents hold.
+// reader collects the facts of the documents.
 type reader struct {
 	ingester *ingest.Ingester
 	entries  map[schema.GroupVersionKind]entry
@@ -25,18 +25,18 @@ type reader struct {
 
 	facts    snapshot.Facts
 	items    map[snapshot.Kind]int
-	passed   map[audit.IgnoredKind]int // by kind, with Items 0
+	ignored  map[audit.IgnoredKind]int // by kind, with Items 0
 	problems []audit.Problem
-	unlisted int // problems beyond those
-	// documents counts those that hold anything, and seen has every object that
-	// was taken in.
+	unlisted int // problems beyond maxProblems
+	// documents counts those that are not empty, and seen has every object that was
+	// ingested.
 	documents int
 	seen      map[digest]reading
 	compact   bytes.Buffer // for one object at a time
 }
 
-// maxProblems is how many problems are listed. Each part of a file may be one, so that
-// they would take many times what the file does.
+// maxProblems bounds the problems that are listed. Each part of a file may be one, so all
+// of them may take many times the memory of the file.
 const maxProblems = 1000
 
 func (r *reader) problem(where string, err error) {
@@ -44,7 +44,7 @@ func (r *reader) problem(where string, err error) {
 		r.unlisted++
 		return
 	}
-	// The path stands in where already.
+	// The path is in where already.
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err
@@ -52,7 +52,7 @@ func (r *reader) problem(where string, err error) {
 	r.problems = append(r.problems, audit.Problem{Where: where, Reason: oneLine(err.Error())})
 }
 
-// listed returns the problems, of which the last one may say that there are more.
+// listed returns the problems. The last one may be the number of those left out.
 func (r *reader) listed() []audit.Problem {
 	if r.unlisted == 0 {
 		return r.problems
@@ -62,15 +62,14 @@ func (r *reader) listed() []audit.Problem {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// identity tells one object from another.
+// identity identifies an object.
 type identity struct {
 	schema.GroupVersionKind
 	types.NamespacedName
 }
 
-// digest stands for an identity or a content. One of either is kept for every
-// object that is read, so that it had better be small; nobody can make two of 128
-// bits that are alike.
+// digest is a hash of an identity or of a content. Two of them are kept for every object
+// that is read, so they are small; collisions of 128 bits are infeasible.
 type digest [16]byte
 
 func digestOf(data []byte) digest {
@@ -78,23 +77,22 @@ func digestOf(data []byte) digest {
 	return digest(sum[:])
 }
 
-// digest is that of the parts of an identity, none of which can pass for two.
+// digest returns the hash of the quoted parts, so that no two identities share it.
 func (o identity) digest() digest {
 	return digestOf(fmt.Appendf(nil, "%q %q %q %q %q", o.Group, o.Version, o.Kind, o.Namespace, o.Name))
 }
 
-// reading is where an object was read, and what it held.
+// reading is where an object was read, and the hash of its content.
 type reading struct {
 	where string
 	sum   digest
 }
 
-// twice notes an object, and names one that was read before and held something
-// else: which of the two is so cannot be known, and the one that is read last
-// counts. An object that is the same again, as in two exports, is no problem. It
-// reports whether the object was read before.
+// twice records an object, and reports whether it was read before. Another content is a
+// problem: it is unknown which of the two is in force, and the last one counts. The same
+// content, as in two exports, is not a problem.
 func (r *reader) twice(where string, o identity, data json.RawMessage) bool {
-	// In a list the same object stands behind more blanks.
+	// In a list the same object is indented further.
 	r.compact.Reset()
 	if json.Compact(&r.compact, data) == nil {
 		data = r.compact.Bytes()
@@ -108,7 +106,7 @@ func (r *reader) twice(where string, o identity, data json.RawMessage) bool {
 	return ok
 }
 
-// called is the name of an object, with its namespace if it is in one.
+// called returns the name of an object, with its namespace if it has one.
 func (o identity) called() string {
 	if o.Namespace == "" {
 		return o.Name

@@ -131,9 +131,9 @@ func namespaceJSON(name string) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name)
 }
 
-// FuzzRead holds that whatever a stream holds, it is read to its end without a
-// panic, and alike each time; that each problem says where and why, in one line;
-// and that no object is there that was not counted.
+// FuzzRead checks that any stream is read to its end without a panic, with the same
+// result each time; that each problem says where and why, in one line; and that every
+// object is counted.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"", "---", "...", "{", "[", "\ufeff", "null", "~", "\x00", "\xff\xfe", "\xfe\xff\x00", "{}\n{}", "- - -", "? a", "*a", "&a *a", "!!binary x",

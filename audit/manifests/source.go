@@ -1,5 +1,5 @@
-// Package manifests is the offline source: it reads objects from files, folders
-// and standard input, as they are written for or printed by kubectl.
+// Package manifests is the offline source: it reads objects from files, folders and
+// standard input, as kubectl reads or prints them.
 package manifests
 
 import (
@@ -19,21 +19,21 @@ import (
 
 // Source reads manifests. It implements audit.Source.
 type Source struct {
-	// Paths are files, folders, or "-" for Stdin. Of folders, which are read
-	// with everything below them, only files called .yaml, .yml or .json count.
+	// Paths are files, folders, or "-" for Stdin. Folders are read recursively; only
+	// files ending in .yaml, .yml or .json count.
 	Paths []string
 	Stdin io.Reader
 	// OwnerKeys are the keys of labels and annotations that name an owner.
 	OwnerKeys []string
-	// ChannelAnnotation is the annotation of Namespaces that may name the channel
-	// of their owner; none where it is empty.
+	// ChannelAnnotation is the annotation of Namespaces that may name the channel of
+	// their owner. If it is empty, none may.
 	ChannelAnnotation string
-	// HostSources are the kinds that snapshot.HostSources stands for.
+	// HostSources are the kinds that replace snapshot.HostSources.
 	HostSources []hostsource.Source
 }
 
-// Check returns an error for each path that does not exist or cannot be opened.
-// A sweep should not start with one.
+// Check returns an error for each path that does not exist or cannot be opened, so that
+// a sweep does not start with one.
 func (s *Source) Check() error {
 	var errs []error
 	for _, path := range s.Paths {
@@ -47,12 +47,12 @@ func (s *Source) Check() error {
 	return errors.Join(errs...)
 }
 
-// Read reads every document of every path. Facts of all given kinds are handed
-// over, be there none of a kind: what manifests do not hold is not there. A
-// document that cannot be read is a problem of the reading.
+// Read reads every document of every path. Every given kind is read, even if there is no
+// object of it: an object that is in no manifest does not exist. A document that cannot
+// be read is a problem of the reading.
 //
-// It returns when the context ends, even where a pipe keeps it waiting: a
-// deadline leaves every kind Failed, a cancellation is an error.
+// Read returns when the context ends, even while a pipe keeps it waiting. A deadline
+// leaves every kind Failed; a cancellation is an error.
 func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
 	var sources []snapshot.Kind
 	for i := range s.HostSources {
@@ -82,10 +82,10 @@ func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Bu
 		return audit.Reading{}, fmt.Errorf("read manifests: %w", got.err)
 	}
 	b.Add(got.r.facts, s.reads(b, kinds, snapshot.Read{Status: snapshot.Listed}, got.r.items)...)
-	return audit.Reading{Problems: got.r.listed(), Ignored: got.r.passedList()}, nil
+	return audit.Reading{Problems: got.r.listed(), Ignored: got.r.ignoredKinds()}, nil
 }
 
-// reads says of every kind how it was read, which is like the others.
+// reads returns how each kind was read: all like the given read.
 func (s *Source) reads(b *snapshot.Builder, kinds []snapshot.Kind, like snapshot.Read, items map[snapshot.Kind]int) []snapshot.Read {
 	customs := map[snapshot.Kind]ingest.Custom{}
 	for _, c := range ingest.Customs() {
@@ -97,14 +97,14 @@ func (s *Source) reads(b *snapshot.Builder, kinds []snapshot.Kind, like snapshot
 		read.Kind, read.Version, read.Items = k, "v1", items[k]
 		if c, ok := customs[k]; ok {
 			read.Version = c.Versions[0]
-			// A cluster without any need not even serve the kind.
+			// A cluster without objects of the kind may not serve it.
 			if read.Status == snapshot.Listed && read.Items == 0 {
 				read.Status = snapshot.Absent
 			}
 		}
 		if host := s.hostSource(k); host != nil {
 			if host.BuiltIn && read.Items == 0 {
-				continue // nobody asked for it
+				continue // it was not configured
 			}
 			read.Version = host.Versions[0]
 			b.Expand(snapshot.HostSources, k)
@@ -114,14 +114,14 @@ func (s *Source) reads(b *snapshot.Builder, kinds []snapshot.Kind, like snapshot
 	return out
 }
 
-// readAll reads every path. Only the end of the context is an error.
+// readAll reads every path. Its only error is the end of the context.
 func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, error) {
 	r := &reader{
 		ingester: ingest.New(s.OwnerKeys).KeepChannel(s.ChannelAnnotation),
 		entries:  s.entries(ctx),
 		wanted:   map[snapshot.Kind]bool{},
 		items:    map[snapshot.Kind]int{},
-		passed:   map[audit.IgnoredKind]int{},
+		ignored:  map[audit.IgnoredKind]int{},
 		seen:     map[digest]reading{},
 	}
 	for _, k := range kinds {
@@ -132,8 +132,8 @@ func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, e
 		if err := s.readPath(ctx, r, path); err != nil {
 			return nil, err
 		}
-		// A command that failed in front of a pipe, and a mistyped folder, look
-		// like this. An empty cluster is exported as an empty list.
+		// A command that failed before a pipe, or a mistyped folder, looks like this. The
+		// export of an empty cluster is an empty list.
 		if r.documents == documents && len(r.problems)+r.unlisted == problems {
 			r.problem(called(path), errors.New("it contains no object and no list"))
 		}
@@ -141,8 +141,7 @@ func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, e
 	return r, nil
 }
 
-// entries returns the entries of all kinds that can be taken in during one
-// reading, which ends with the context.
+// entries returns the entries of all kinds that can be ingested until the context ends.
 func (s *Source) entries(ctx context.Context) map[schema.GroupVersionKind]entry {
 	m := entryMap()
 	for i := range s.HostSources {

@@ -140,7 +140,7 @@ func TestReadThatWasEndedStopsInTheMiddleOfAStream(t *testing.T) {
 	}
 }
 
-// A stream that breaks off is a problem and no end of the sweep.
+// A stream that breaks off is a problem and does not end the sweep.
 func TestReadStreamThatBreaksOff(t *testing.T) {
 	broken := func(text string) io.Reader {
 		return io.MultiReader(strings.NewReader(text), &failing{errors.New("connection reset")})
@@ -192,8 +192,8 @@ func TestReadOfAPipeThatNeverEndsEndsWhenCancelled(t *testing.T) {
 	}
 }
 
-// hostManifests hold objects of host sources, one of them in a version that
-// nobody knows and one of another group.
+// hostManifests hold objects of host sources, one of them in an unknown version and one of
+// another group.
 const hostManifests = `
 apiVersion: networking.istio.io/v1alpha3
 kind: VirtualService
@@ -264,11 +264,11 @@ func TestHostObjectsInManifests(t *testing.T) {
 	}
 	for _, p := range reading.Ignored {
 		if !passed[p] {
-			t.Errorf("passed over: %+v", p)
+			t.Errorf("ignored: %+v", p)
 		}
 	}
 	if len(reading.Ignored) != len(passed) || len(reading.Problems) > 0 || snap.Status(snapshot.HostSources) != snapshot.Listed {
-		t.Errorf("%d passed over, problems %v, sources %s", len(reading.Ignored), reading.Problems, snap.Status(snapshot.HostSources))
+		t.Errorf("%d ignored, problems %v, sources %s", len(reading.Ignored), reading.Problems, snap.Status(snapshot.HostSources))
 	}
 }
 
@@ -290,7 +290,7 @@ func TestHostSourceOfTheConfigIsReadEvenIfThereIsNothing(t *testing.T) {
 func TestHostObjectsThatNoRuleNeedsArePassedOver(t *testing.T) {
 	snap, reading := readHosts(t, hostsource.BuiltIn(), hostManifests, snapshot.Namespaces)
 	if len(reading.Ignored) != 5 || len(snap.Reads()) != 1 {
-		t.Errorf("passed over %v, read %v", reading.Ignored, snap.Reads())
+		t.Errorf("ignored %v, read %v", reading.Ignored, snap.Reads())
 	}
 }
 

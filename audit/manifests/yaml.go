@@ -43,8 +43,8 @@ func (r *reader) readYAML(ctx context.Context, name string, in *bufio.Reader) {
 	}
 }
 
-// toJSON returns a YAML document as JSON, with the semantics of kubectl. A key that is
-// set twice is an error, because only one would count without a word.
+// toJSON converts a YAML document to JSON, with the semantics of kubectl. A repeated key is
+// an error, because only one of them would count.
 func toJSON(document []byte) (text []byte, err error) {
 	// YAML parsers have been seen to panic on odd input.
 	defer func() {
@@ -60,9 +60,10 @@ func toJSON(document []byte) (text []byte, err error) {
 	return kyaml.YAMLToJSONStrict(document)
 }
 
-// plain reports whether a document is a mapping that begins at the left edge, with
-// ordinary line ends, no directive behind the first line and no aliases, as nearly all
-// are. Then nothing can follow its value, and it takes no more room than its text.
+// plain reports whether a document is a mapping that begins in the first column, with
+// ordinary line ends, without aliases and without directives after the first line, as
+// nearly all are. Then nothing can follow its value, and its value is no larger than its
+// text.
 func plain(document []byte) bool {
 	aliases := bytes.IndexByte(document, '&') >= 0 && bytes.IndexByte(document, '*') >= 0
 	if aliases || bytes.Contains(document, []byte("\n%")) || bytes.ContainsAny(document, "\u0085\u2028\u2029") ||
@@ -86,9 +87,8 @@ func plain(document []byte) bool {
 	return true
 }
 
-// inspect finds what the parser that makes JSON does not report: it stops at the end
-// of the first value, whatever follows, and aliases may make a small text a value
-// without bound.
+// inspect finds what the converter to JSON does not report: it stops at the end of the
+// first value, whatever follows, and aliases can expand a small text without bound.
 func inspect(document []byte) error {
 	values := yaml.NewDecoder(bytes.NewReader(document))
 	var root, more yaml.Node

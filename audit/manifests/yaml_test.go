@@ -30,7 +30,7 @@ func TestReadYAMLDocuments(t *testing.T) {
 		{name: "a byte order mark may stand at the front", in: "\ufeff" + a + "---\n" + b, objects: both},
 		{name: "a byte order mark may stand before a marker, as where files were put together", in: "\ufeff---\n" + a + "\ufeff---\n" + b, objects: both},
 		{
-			name:    "a marker inside a text is no marker",
+			name:    "a marker inside a text is not a marker",
 			in:      a + "  annotations:\n    cert: |\n      ---\n      -----BEGIN CERTIFICATE-----\n      ...\n---\n" + b,
 			objects: both,
 		},
@@ -44,7 +44,7 @@ func TestReadYAMLDocuments(t *testing.T) {
 	}
 }
 
-// One document that does not parse spoils no other, and each is named.
+// A document that does not parse does not affect others, and each is named.
 func TestReadYAMLThatDoesNotParse(t *testing.T) {
 	a, c := namespace("a"), namespace("c")
 	both := []string{"Namespace a", "Namespace c"}
@@ -57,10 +57,10 @@ func TestReadYAMLThatDoesNotParse(t *testing.T) {
 			name: "a tab for indentation", in: a + "---\nmetadata:\n\tname: b\n---\n" + c,
 			objects: both, problems: []string{"document 2: parse YAML: yaml: line 3: found character that cannot start any token"},
 		}, {
-			name: "a template that nobody filled in", in: a + "---\nname: {{ .Values.name }}\n---\n" + c,
+			name: "an unrendered template", in: a + "---\nname: {{ .Values.name }}\n---\n" + c,
 			objects: both, problems: []string{`document 2: parse YAML: yaml: invalid map key: map[interface {}]interface {}{".Values.name":interface {}(nil)}`},
 		}, {
-			name: "a text that never ends", in: a + "---\nkind: \"b\n---\n" + c,
+			name: "a text that is not terminated", in: a + "---\nkind: \"b\n---\n" + c,
 			objects: both, problems: []string{"document 2: parse YAML: yaml: line 3: found unexpected end of stream"},
 		}, {
 			name: "a version of YAML that there is not", in: a + "---\n...\n%YAML 7.0\n---\n" + namespace("b") + "---\n" + c,
@@ -81,7 +81,7 @@ func TestReadYAMLThatDoesNotParse(t *testing.T) {
 			name: "content behind the dots that end it", in: a + "---\n" + namespace("b") + "... kind: Secret\n---\n" + c,
 			objects: both, problems: []string{"document 2: parse YAML: content follows the dots that end it"},
 		}, {
-			name: "a line of dashes that is no marker", in: a + "---\n" + namespace("b") + "---b\n---\n" + c,
+			name: "a line of dashes that is not a marker", in: a + "---\n" + namespace("b") + "---b\n---\n" + c,
 			objects: both, problems: []string{"document 2: parse YAML: yaml: line 7: could not find expected ':'"},
 		}, {
 			name: "markers that only old line ends make", in: a + "---\nx: 1\r---\rx: 2\n---\n" + c,

@@ -35,11 +35,11 @@ var arrows = map[string][]string{
 	"audit/hostsource": {"rules/snapshot"},
 	"audit/config":     {"audit/hostsource", "rules", "rules/snapshot"},
 	"audit/ingest":     {"audit/ingest/calico", "audit/ingest/cilium", "audit/hostsource", "rules/snapshot"},
-	// An engine's policies are facts by what their objects say, not by who reads them.
+	// How an object of an engine becomes a fact does not depend on the source.
 	"audit/ingest/calico": {"rules/snapshot"},
 	"audit/ingest/cilium": {"rules/snapshot"},
 	"audit/manifests":     {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
-	// The parts of a sweep that need an API server know the client, and not each other.
+	// The packages that need an API server import the client, but not each other.
 	"audit/kube":        {"rules/snapshot"},
 	"audit/kube/source": {"audit", "audit/hostsource", "audit/ingest", "audit/kube", "rules/snapshot"},
 	"audit/kube/store":  {"audit", "audit/api/v1alpha1", "audit/kube", "rules", "rules/snapshot"},

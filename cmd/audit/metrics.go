@@ -21,12 +21,12 @@ func newPusher(c *config.Config) (*metrics.Pusher, error) {
 		URL: string(p.URL), Timeout: time.Duration(p.Timeout),
 		Username: p.BasicAuth.Username, PasswordFile: p.BasicAuth.PasswordFile, BearerTokenFile: p.BearerTokenFile,
 		CAFile: p.CAFile, CertFile: p.CertFile, KeyFile: p.KeyFile,
-	}, c.Cluster, vocabulary(c))
+	}, c.Cluster, labelValues(c))
 }
 
-// vocabulary returns the values that labels of metrics may have: those of the program
+// labelValues returns the values that labels of metrics may have: those of the program
 // and of the config, never those of the cluster.
-func vocabulary(c *config.Config) metrics.LabelValues {
+func labelValues(c *config.Config) metrics.LabelValues {
 	v := metrics.LabelValues{Version: version()}
 	for _, r := range catalog.All() {
 		v.Rules = append(v.Rules, r.Name)

@@ -45,7 +45,7 @@ func TestSweepWithoutPublishPushesNothing(t *testing.T) {
 	}
 }
 
-func TestVocabularyIsThatOfTheProgramAndTheConfig(t *testing.T) {
+func TestLabelValuesAreThoseOfTheProgramAndTheConfig(t *testing.T) {
 	c, err := config.Parse([]byte(`
 owners:
   fallback: platform
@@ -57,7 +57,7 @@ hostSources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := vocabulary(&c)
+	v := labelValues(&c)
 	if diff := cmp.Diff([]string{"platform", "team-b", "team-a"}, v.Owners); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)
 	}

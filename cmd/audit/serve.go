@@ -13,7 +13,7 @@ import (
 // means that it could not start.
 func (o *sweepOptions) serve(ctx context.Context) error {
 	log := slog.New(slog.NewTextHandler(o.err, nil))
-	exporter := metrics.NewExporter(o.config.Cluster, vocabulary(&o.config))
+	exporter := metrics.NewExporter(o.config.Cluster, labelValues(&o.config))
 	p, err := o.open(exporter, func(err error) { log.Warn("lease not released", "err", err) })
 	if err != nil {
 		return &exitError{exitUsage, err}

@@ -205,9 +205,9 @@ func unknown(res *audit.Result) shown {
 		switch g.unknown {
 		case 0:
 		case g.kinds:
-			parts = append(parts, plural(g.noun))
+			parts = append(parts, rules.Plural(g.noun))
 		default:
-			parts = append(parts, "other "+plural(g.noun))
+			parts = append(parts, "other "+rules.Plural(g.noun))
 		}
 	}
 	if n := len(res.Problems); n > 0 {

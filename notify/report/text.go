@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/eventuallytrue/audit/notify/visible"
+	"github.com/eventuallytrue/audit/rules"
 )
 
 // shown is text that is safe to print on a terminal. The printer takes no other type,
@@ -124,23 +125,7 @@ func wrap(s shown, width int) []shown {
 func number(n int) shown { return shown(strconv.Itoa(n)) }
 
 // count returns a number and its noun, "1 policy" or "2 policies".
-func count(n int, noun string) shown {
-	if n != 1 {
-		noun = plural(noun)
-	}
-	return number(n) + " " + show(noun)
-}
-
-// plural returns the plural of a regular noun.
-func plural(noun string) string {
-	if stem, ok := strings.CutSuffix(noun, "y"); ok {
-		return stem + "ies"
-	}
-	if strings.HasSuffix(noun, "s") {
-		return noun + "es"
-	}
-	return noun + "s"
-}
+func count(n int, noun string) shown { return show(rules.Count(n, noun)) }
 
 // join joins names with commas.
 func join(names []string) shown {

@@ -12,8 +12,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// BenchmarkHosts judges clusters of a hundred thousand claims from the moment at
-// which the last page was read. Each must take less than two seconds.
+// BenchmarkHosts evaluates clusters with a hundred thousand claims, after the last
+// page was read. Each must take less than two seconds.
 func BenchmarkHosts(b *testing.B) {
 	const claims = 100_000
 	for _, c := range []struct {
@@ -56,8 +56,8 @@ func BenchmarkHosts(b *testing.B) {
 	}
 }
 
-// What an advisory lists is bounded: else hosts under a wildcard that many claim, or
-// in the spec.tls of many, would list as many claims as there are pairs.
+// The lists of an advisory are bounded. Otherwise hosts under a wildcard that many
+// objects claim, or in spec.tls of many, would list as many claims as there are pairs.
 func TestAdvisoriesDoNotMultiply(t *testing.T) {
 	f := ingressFacts(2000, func(i int) string {
 		if i < 100 {
@@ -77,12 +77,12 @@ func TestAdvisoriesDoNotMultiply(t *testing.T) {
 			t.Fatalf("%q lists %d objects and %d owners", a.Message, len(a.Objects), len(a.Owners))
 		}
 		if covers := strings.Contains(a.Message, "covers"); covers != strings.Contains(a.Message, "only the oldest 10") {
-			t.Fatalf("%q does not say rightly whether all claims are listed", a.Message)
+			t.Fatalf("%q is wrong about whether all claims are listed", a.Message)
 		}
 	}
 }
 
-// runHosts freezes facts and judges them.
+// runHosts freezes facts and evaluates them.
 func runHosts(t testing.TB, f snapshot.Facts) rules.Result {
 	rule := hosts.Rule()
 	f.Namespaces, f.Ingresses = slices.Clone(f.Namespaces), slices.Clone(f.Ingresses)
@@ -99,8 +99,8 @@ func runHosts(t testing.TB, f snapshot.Facts) rules.Result {
 	return res
 }
 
-// ingressFacts returns claims to hosts in a thousand namespaces, each of an owner
-// of its own: one in ten by a route, the others by Ingresses.
+// ingressFacts returns claims to hosts in a thousand namespaces, each with its own
+// owner: one in ten by a route, the others by Ingresses.
 func ingressFacts(claims int, host func(i int) string) (f snapshot.Facts) {
 	all := snapshot.AllowedNamespaces{From: snapshot.NamespacesAll}
 	edge := sketchID{"Gateway", "team-0", "edge"}
@@ -132,7 +132,7 @@ func ownedNamespace(i int) snapshot.Namespace {
 	})}
 }
 
-// BenchmarkHostsOfGateways judges a hundred thousand routes that each ask for all
+// BenchmarkHostsOfGateways evaluates a hundred thousand routes, each attached to all
 // listeners of a full Gateway, and ten thousand ListenerSets.
 func BenchmarkHostsOfGateways(b *testing.B) {
 	rule := hosts.Rule()

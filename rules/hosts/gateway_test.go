@@ -12,7 +12,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// edge is a small world to change: platform's Gateway with an HTTP listener for
+// edge is a small cluster to change: platform's Gateway with an HTTP listener for
 // every host and a TLS one for some, team-a's ListenerSet on it, and team-a's
 // route on both.
 type edge struct {
@@ -71,7 +71,7 @@ func (e *edge) claims() *claims {
 	return c
 }
 
-// claimed returns what is claimed, a line for each claim: who, what, and how.
+// claimed returns a line for each claim: the claimant, the host and the source.
 func (e *edge) claimed() []string {
 	lines := []string{}
 	for host, list := range e.claims().byHost {
@@ -87,13 +87,13 @@ func (e *edge) claimed() []string {
 	return lines
 }
 
-// The claims of an edge that nothing was changed in.
+// The claims of an unchanged edge.
 const (
 	setClaims  = "ListenerSet team-a/own: own.example.com (listener)"
 	shopClaims = "HTTPRoute team-a/shop: shop.example.com (hostname)"
 )
 
-// edgeCase is a change to the edge and all that is claimed then.
+// edgeCase is a change to the edge and all claims after it.
 type edgeCase struct {
 	name   string
 	change func(*edge)
@@ -160,7 +160,7 @@ func TestRouteParents(t *testing.T) {
 	checkEdges(t, []edgeCase{
 		{"no parent, no claim", func(e *edge) { e.route.Parents = nil }, []string{setClaims}},
 		{
-			"a Service is no Gateway",
+			"a Service is not a Gateway",
 			func(e *edge) {
 				e.route.Parents[0].Ref = snapshot.Ref{Kind: "Service", Namespace: "platform", Name: "edge"}
 			},
@@ -198,7 +198,7 @@ func TestRouteParents(t *testing.T) {
 			[]string{shopClaims, setClaims},
 		},
 		{"a default Gateway leaves other routes alone", func(e *edge) { e.gateway.Default, e.route.Parents = true, nil }, []string{setClaims}},
-		{"a Gateway that is no default is not asked", func(e *edge) { e.route.Default, e.route.Parents = true, nil }, []string{setClaims}},
+		{"a Gateway that is not a default is ignored", func(e *edge) { e.route.Default, e.route.Parents = true, nil }, []string{setClaims}},
 	})
 }
 
@@ -279,7 +279,7 @@ func TestListenerSetClaims(t *testing.T) {
 		{"a set on something else than a Gateway", func(e *edge) { e.set.Parent.Kind = "Service" }, []string{}},
 		{"a set on itself", func(e *edge) { e.set.Parent = e.set.Ref() }, []string{}},
 		{
-			"a listener without hostname is no claim of the set, and the route claims every host of the Gateway",
+			"the set claims nothing by a listener without hostname, and the route claims every host of the Gateway",
 			func(e *edge) { e.set.Listeners[0].Hostname = "" },
 			[]string{"HTTPRoute team-a/shop: * (gateway platform/edge) (no-hostname)"},
 		},
@@ -377,7 +377,7 @@ func TestTakesKind(t *testing.T) {
 		{"TCP takes none of them", "TCP", nil, [3]bool{}},
 		{"UDP takes none of them", "UDP", nil, [3]bool{}},
 		{"what a foreign protocol takes is not known", "example.com/h3", nil, [3]bool{}},
-		{"without a protocol there is no listener", "", nil, [3]bool{}},
+		{"a listener without a protocol takes no route", "", nil, [3]bool{}},
 		{"the protocol is spelled in capitals", "http", nil, [3]bool{}},
 
 		{"listed kinds only", "HTTP", ours("GRPCRoute"), [3]bool{false, true, false}},
@@ -421,7 +421,7 @@ func TestAdmits(t *testing.T) {
 		own, other string
 		want       bool
 	}{
-		{"the zero value admits nobody", snapshot.AllowedNamespaces{}, "team-a", "team-a", false},
+		{"the zero value admits nothing", snapshot.AllowedNamespaces{}, "team-a", "team-a", false},
 		{"All admits another namespace", snapshot.AllowedNamespaces{From: snapshot.NamespacesAll}, "platform", "team-a", true},
 		{"Same admits the own namespace", snapshot.AllowedNamespaces{From: snapshot.NamespacesSame}, "team-a", "team-a", true},
 		{"Same does not admit another one", snapshot.AllowedNamespaces{From: snapshot.NamespacesSame}, "platform", "team-a", false},

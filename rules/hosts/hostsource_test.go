@@ -13,10 +13,10 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// judgeHosts lets the rule judge facts in which each namespace is its own owner,
-// and returns findings as "host <- object, object" and advisories as "subject:
+// evaluateHosts runs the rule on facts in which each namespace is its own owner, and
+// returns findings as "host <- object, object" and advisories as "subject:
 // message", both sorted.
-func judgeHosts(t *testing.T, f snapshot.Facts) (findings, advisories []string) {
+func evaluateHosts(t *testing.T, f snapshot.Facts) (findings, advisories []string) {
 	t.Helper()
 	rule := hosts.Rule()
 	var b snapshot.Builder
@@ -46,8 +46,8 @@ func judgeHosts(t *testing.T, f snapshot.Facts) (findings, advisories []string) 
 	return findings, advisories
 }
 
-// hostObject is an object of a host source; a wildcard with a "+" behind it
-// covers many labels.
+// hostObject is an object of a host source; a wildcard followed by
+// a "+" covers many labels.
 func hostObject(kind, namespace, name string, hosts ...string) snapshot.HostObject {
 	o := snapshot.HostObject{Meta: snapshot.Meta{Group: "example.com", Kind: kind, Namespace: namespace, Name: name}}
 	for _, h := range hosts {
@@ -119,7 +119,7 @@ func TestHostObjectsClaimHosts(t *testing.T) {
 			[]string{"team-b/odd: hosts that it may claim were not evaluated because they cannot be compared: HostRegexp(`.+`), shop.example.com:80"},
 		},
 	} {
-		findings, advisories := judgeHosts(t, c.facts)
+		findings, advisories := evaluateHosts(t, c.facts)
 		if diff := cmp.Diff(c.findings, findings); diff != "" {
 			t.Errorf("where %s: findings (-want +got):\n%s", c.says, diff)
 		}

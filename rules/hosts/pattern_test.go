@@ -22,8 +22,8 @@ func TestNormalize(t *testing.T) {
 		{"full stops of other scripts are dots", "shop\u3002example\uff0ecom\uff61", "shop.example.com"},
 		{"a sharp s stays one, as browsers have it", "straße.example.com", "xn--strae-oqa.example.com"},
 		{"ASCII that encodes a name stays as it is", "XN--BCHER-KVA.example.com", "xn--bcher-kva.example.com"},
-		{"an underscore is no reason to refuse", "_dmarc.bücher.example.com", "_dmarc.xn--bcher-kva.example.com"},
-		{"what is no name stays as it is", "a\u2024.\u200d", "a\u2024.\u200d"},
+		{"an underscore is accepted", "_dmarc.bücher.example.com", "_dmarc.xn--bcher-kva.example.com"},
+		{"text that is not a name stays as it is", "a\u2024.\u200d", "a\u2024.\u200d"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Normalize(c.host); got != c.want {
@@ -55,7 +55,7 @@ func TestParentWildcardsEnd(t *testing.T) {
 	host, steps := strings.Repeat("a.", 120)+"com", 0
 	for wildcard, ok := parentWildcard(host); ok; wildcard, ok = parentWildcard(wildcard) {
 		if !IsWildcard(wildcard) || !strings.HasSuffix(host, wildcard[1:]) {
-			t.Fatalf("%q is no wildcard over %q", wildcard, host)
+			t.Fatalf("%q is not a wildcard over %q", wildcard, host)
 		}
 		steps++
 	}
@@ -64,8 +64,8 @@ func TestParentWildcardsEnd(t *testing.T) {
 	}
 }
 
-// A normal host is its own normal form, unless blanks or dots are left at its
-// end: of dots only one goes, and a blank before it stays.
+// A normalized host is its own normal form, unless spaces or dots are left at its
+// end: only one dot is removed, and a space before it stays.
 func FuzzNormalize(f *testing.F) {
 	for _, host := range []string{
 		"", ".", "*", "*.", "*.a.", "a..", "a .", "Shop.Example.COM.", "bücher.de", "*.BÜCHER.de.", "a\u3002b\uff61",

@@ -1,15 +1,16 @@
 package hosts_test
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"pgregory.net/rapid"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// sketch is a small cluster in words of its own, so that the naive judge needs
-// nothing of what it judges.
+// sketch is a small cluster in terms of its own, so that the naive evaluation needs
+// nothing of the code under test.
 type sketch struct {
 	Namespaces []sketchNamespace
 	Parents    []sketchParent
@@ -75,7 +76,7 @@ func admissions() map[string]snapshot.AllowedNamespaces {
 	}
 }
 
-// dropDoubles leaves one of several objects of one identity.
+// dropDoubles keeps one of several objects with the same identity.
 func (s *sketch) dropDoubles() {
 	seen := map[sketchID]bool{}
 	double := func(id sketchID) bool {
@@ -88,31 +89,31 @@ func (s *sketch) dropDoubles() {
 	s.Ingresses = slices.DeleteFunc(s.Ingresses, func(i sketchIngress) bool { return double(i.ID) })
 }
 
-// drawer draws clusters in which much meets.
-type drawer struct{ *rand.Rand }
+// drawer draws clusters in which many objects claim the same hosts.
+type drawer struct{ *rapid.T }
 
-func drawSketch(seed uint64) sketch {
-	d := drawer{rand.New(rand.NewPCG(seed, 17))}
+func drawSketch(t *rapid.T) sketch {
+	d := drawer{t}
 	var s sketch
 	for _, name := range []string{"platform", "team-a", "team-b"} {
 		s.Namespaces = append(s.Namespaces, sketchNamespace{name, d.one("", "x", "y"), d.in(2), d.in(20)})
 	}
-	for range 2 + d.IntN(3) {
+	for range 2 + d.less(3) {
 		s.Parents = append(s.Parents, sketchParent{
 			ID: d.gateway(), Deleting: d.in(10), Default: d.in(4), Admits: d.admission(), Listeners: d.listeners(),
 		})
 	}
-	for range 2 + d.IntN(3) {
+	for range 2 + d.less(3) {
 		set := sketchParent{ID: d.set(), Deleting: d.in(10), Gateway: d.gateway(), Listeners: d.listeners()}
 		if d.in(8) {
 			set.Gateway = d.set() // which is none
 		}
 		s.Parents = append(s.Parents, set)
 	}
-	for range 6 + d.IntN(7) {
+	for range 6 + d.less(7) {
 		s.Routes = append(s.Routes, d.route())
 	}
-	for range d.IntN(4) {
+	for range d.less(4) {
 		s.Ingresses = append(s.Ingresses, sketchIngress{
 			ID: sketchID{"Ingress", d.namespace(), d.one("q", "r")}, Class: d.one("nginx", "other"), Hosts: d.hosts(),
 		})
@@ -121,10 +122,13 @@ func drawSketch(seed uint64) sketch {
 	return s
 }
 
-func (d drawer) one(of ...string) string { return of[d.IntN(len(of))] }
+func (d drawer) one(of ...string) string { return rapid.SampledFrom(of).Draw(d.T, "one of") }
 
-// in is true once in n times.
-func (d drawer) in(n int) bool { return d.IntN(n) == 0 }
+// less returns a number from 0 to n-1.
+func (d drawer) less(n int) int { return rapid.IntRange(0, n-1).Draw(d.T, "less") }
+
+// in is true about once in n times, and false in what is shrunk.
+func (d drawer) in(n int) bool { return d.less(n) == n-1 }
 
 func (d drawer) namespace() string { return d.one("platform", "team-a", "team-b") }
 
@@ -137,7 +141,7 @@ func (d drawer) host() string {
 }
 
 func (d drawer) hosts() (list []string) {
-	for range d.IntN(3) {
+	for range d.less(3) {
 		list = append(list, d.host())
 	}
 	return list
@@ -152,13 +156,13 @@ func (d drawer) set() sketchID {
 }
 
 func (d drawer) listeners() (list []sketchListener) {
-	for _, name := range []string{"k", "l", "m"}[:1+d.IntN(3)] {
+	for _, name := range []string{"k", "l", "m"}[:1+d.less(3)] {
 		l := sketchListener{
-			Name: name, Hostname: d.host(), Port: int32(80 + d.IntN(2)), Admits: d.admission(),
+			Name: name, Hostname: d.host(), Port: int32(80 + d.less(2)), Admits: d.admission(),
 			Protocol: d.one("HTTP", "HTTP", "HTTP", "HTTPS", "HTTPS", "TLS", "TLS", "TCP", "example.com/own"),
 		}
 		if d.in(3) {
-			for range d.IntN(3) {
+			for range d.less(3) {
 				l.Kinds = append(l.Kinds, d.one("HTTPRoute", "GRPCRoute", "TLSRoute", "other/HTTPRoute", "other/TLSRoute"))
 			}
 		}
@@ -172,7 +176,7 @@ func (d drawer) route() sketchRoute {
 		ID:       sketchID{d.one("HTTPRoute", "HTTPRoute", "GRPCRoute", "TLSRoute"), d.namespace(), d.one("q", "r", "s", "t")},
 		Deleting: d.in(12), Default: d.in(6), Solver: d.in(12), Hostnames: d.hosts(),
 	}
-	for range 1 + d.IntN(3) {
+	for range 1 + d.less(3) {
 		p := sketchRef{ID: d.gateway()}
 		switch {
 		case d.in(6):
@@ -184,14 +188,14 @@ func (d drawer) route() sketchRoute {
 			p.Section = d.one("k", "l", "none")
 		}
 		if d.in(5) {
-			p.Port = int32(80 + d.IntN(3))
+			p.Port = int32(80 + d.less(3))
 		}
 		r.Parents = append(r.Parents, p)
 	}
 	return r
 }
 
-// snapshot turns the sketch into what a rule judges.
+// snapshot returns the sketch as the input of a rule.
 func (s *sketch) snapshot() *snapshot.Snapshot {
 	var f snapshot.Facts
 	for _, n := range s.Namespaces {

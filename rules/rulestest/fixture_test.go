@@ -113,7 +113,7 @@ func TestCatalogueMatchesRulesAndFolders(t *testing.T) {
 
 func TestLoadFixturesRefusesStrayFiles(t *testing.T) {
 	if _, err := loadFixtures(t.TempDir()+"/none", podsNamed()); err == nil {
-		t.Error("a folder that does not exist is no error")
+		t.Error("no error for a folder that does not exist")
 	}
 	dir := t.TempDir()
 	writeFile(t, dir+"/good.yaml", withFinding)

@@ -11,17 +11,17 @@ import (
 // controller.
 type Workload struct {
 	Meta *snapshot.Meta
-	// Pods are the distinct label sets of its live pods; where it has none, the
-	// one that its template would give them.
+	// Pods are the distinct label sets of its live pods, or the one that its template
+	// gives new pods if it has none.
 	Pods []snapshot.Labels
-	// HostNetwork is true where the pods are in the host's network, which no policy
+	// HostNetwork is true if the pods use the host's network, which no policy
 	// isolates.
 	HostNetwork bool
 }
 
 func (w *Workload) addPod(pod *snapshot.Pod) {
-	// A workload is taken to be in the host's network if one of its pods is:
-	// it is then never called isolated.
+	// A workload counts as using the host's network if one of its pods does, so that
+	// it is never reported as isolated.
 	w.HostNetwork = w.HostNetwork || pod.HostNetwork
 	key := pod.Labels.Key()
 	if !slices.ContainsFunc(w.Pods, func(l snapshot.Labels) bool { return l.Key() == key }) {
@@ -29,8 +29,8 @@ func (w *Workload) addPod(pod *snapshot.Pod) {
 	}
 }
 
-// Live returns the workloads that have or may yet have pods, by
-// namespace, each list in the order of the view.
+// Live returns the workloads that have pods or may still get some, by namespace,
+// each list sorted by reference.
 func Live(v *snapshot.View) map[string][]*Workload {
 	known := map[snapshot.Ref]*snapshot.Workload{}
 	for w := range v.Workloads() {
@@ -61,8 +61,8 @@ func Live(v *snapshot.View) map[string][]*Workload {
 			byNamespace[w.Namespace] = append(byNamespace[w.Namespace], live)
 			continue
 		}
-		// Without pods only what will make some counts, and what it belongs to
-		// stands for it.
+		// A workload without pods counts if it can create some and no other workload
+		// controls it.
 		top := topmost(known, w.Namespace, w.Controller)
 		if w.Finished || w.Deleting || top != nil && top != w {
 			continue
@@ -78,8 +78,8 @@ func Live(v *snapshot.View) map[string][]*Workload {
 }
 
 // topmost returns the highest known controller above an object, or nil. References
-// written by hand may go round: then it is the last one before they do, which for
-// an object in the circle is the object itself.
+// written by hand may be circular. Then it is the last controller before the circle
+// closes, which for an object in the circle is the object itself.
 func topmost(known map[snapshot.Ref]*snapshot.Workload, namespace string, c snapshot.Controller) *snapshot.Workload {
 	var above []*snapshot.Workload
 	for {
@@ -95,10 +95,9 @@ func topmost(known map[snapshot.Ref]*snapshot.Workload, namespace string, c snap
 	return above[len(above)-1]
 }
 
-// templateLabels returns the labels that the pods of a workload will have: those
-// of its template and those that its controller adds. A value that cannot be
-// known beforehand is empty, so that a policy that asks only for the key
-// selects it.
+// templateLabels returns the labels that the pods of a workload will have: those of
+// its template and those that its controller adds. A value that is not known
+// beforehand is empty, so that a policy that only requires the key selects it.
 func templateLabels(w *snapshot.Workload) snapshot.Labels {
 	switch w.Kind {
 	case "Deployment":

@@ -17,9 +17,8 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// This is a plain evaluation of Calico's policies, connection by connection, as
-// its documentation tells it. It shares no code with what takes them in or judges
-// them.
+// This is a plain evaluation of Calico's policies, connection by connection, by its
+// documentation. It shares no code with the packages that ingest and evaluate them.
 
 // packetPod is a pod of a small cluster.
 type packetPod struct {
@@ -34,8 +33,8 @@ type packetSelector struct {
 	holds func(*packetPod) bool
 }
 
-// packetEnd is what a rule asks of one end of a connection. A nil field asks for
-// nothing.
+// packetEnd holds the conditions of a rule on one end of a connection. A nil field is no
+// condition.
 type packetEnd struct {
 	selector, notSelector, namespaces *packetSelector
 	nets, notNets                     []string
@@ -71,8 +70,8 @@ type packet struct {
 	port      int
 }
 
-// holds reports whether an end of a connection is one that a policy of the
-// namespace asks for.
+// holds reports whether an end of a connection meets the conditions in a policy of the
+// namespace.
 func (e *packetEnd) holds(pod *packetPod, addr netip.Addr, namespace string) bool {
 	selects := e.selector != nil || e.namespaces != nil
 	if selects && pod == nil {
@@ -171,7 +170,7 @@ func firstAction(p packet, policies []packetPolicy) string {
 }
 
 // packetSelectors are few enough that random policies meet each other often, and
-// every combination of labels that they tell apart is among packetPods.
+// every combination of labels that they distinguish is among packetPods.
 func packetSelectors() []*packetSelector {
 	app := func(values ...string) func(*packetPod) bool {
 		return func(p *packetPod) bool {
@@ -304,7 +303,7 @@ func randomPeer(r *rand.Rand) packetEnd {
 	return e
 }
 
-// object returns the end as it stands in a manifest.
+// object returns the end as in a manifest.
 func (e *packetEnd) object() map[string]any {
 	o := map[string]any{}
 	for key, s := range map[string]*packetSelector{
@@ -360,7 +359,7 @@ func randomCluster(seed uint64) packetCluster {
 	return c
 }
 
-// facts takes in the manifests of the cluster and returns them, too.
+// facts ingests the manifests of the cluster and returns them as well.
 func (c *packetCluster) facts(t *testing.T) (snapshot.Facts, string) {
 	t.Helper()
 	customs := map[snapshot.Kind]ingest.Custom{}
@@ -413,9 +412,9 @@ func (c *packetCluster) facts(t *testing.T) (snapshot.Facts, string) {
 	return facts, text.String()
 }
 
-// judged lets default-deny-present judge facts. It returns the reasons of the
-// exposed pods, and the violations, by direction and name.
-func judged(t *testing.T, facts snapshot.Facts) (exposed, violations map[string]string) {
+// evaluated runs default-deny-present on the facts. It returns the reasons of the exposed
+// pods, and the violations, by direction and name.
+func evaluated(t *testing.T, facts snapshot.Facts) (exposed, violations map[string]string) {
 	t.Helper()
 	rule := isolation.Rule()
 	var b snapshot.Builder
@@ -450,9 +449,9 @@ func judged(t *testing.T, facts snapshot.Facts) (exposed, violations map[string]
 	return exposed, violations
 }
 
-// reach returns whether a pod can be reached from, or reach, every pod and every
-// address outside by TCP on every port, and whether anything at all by any port.
-func (c *packetCluster) reach(direction string, pod *packetPod) (cluster, world, anything bool) {
+// connections reports whether a pod can connect to, or from, every pod and every address
+// outside by TCP on every port, and whether it can connect to anything on any port.
+func (c *packetCluster) connections(direction string, pod *packetPod) (cluster, world, anything bool) {
 	cluster, world = true, true
 	for _, port := range []int{1, 80, 443, 65535} {
 		p := packet{direction: direction, pod: pod, protocol: "TCP", port: port}
@@ -477,18 +476,18 @@ func (c *packetCluster) reach(direction string, pod *packetPod) (cluster, world,
 	return cluster, world, anything
 }
 
-// checkPackets holds the rule against every packet of a random cluster: what is
-// open to all pods or to all the world must be called open, what nothing reaches
+// checkPackets compares the rule with every packet of a random cluster: a pod that is open
+// to all pods or to the internet must be reported as open, one that nothing can connect to
 // must not, and nothing is open without a finding.
 func checkPackets(t *testing.T, seed uint64) {
 	t.Helper()
 	c := randomCluster(seed)
 	facts, text := c.facts(t)
-	exposed, violations := judged(t, facts)
+	exposed, violations := evaluated(t, facts)
 	for _, pod := range c.pods {
 		for _, direction := range []string{"Ingress", "Egress"} {
 			name := direction + " " + pod.namespace + "/" + pod.name
-			cluster, world, anything := c.reach(direction, pod)
+			cluster, world, anything := c.connections(direction, pod)
 			reason := exposed[name]
 			switch {
 			case reason == "" && (cluster || world):
@@ -508,7 +507,7 @@ func TestVerdictsHoldAgainstPackets(t *testing.T) {
 	}
 }
 
-func FuzzCalicoVerdicts(f *testing.F) {
+func FuzzVerdicts(f *testing.F) {
 	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, seed uint64) { checkPackets(t, seed) })
 }

@@ -272,8 +272,8 @@ spec: {selector: has(a), types: [ingress], ingress: [{action: log}, {action: den
 	}
 }
 
-// Staged policies are never enforced: they are neither taken in nor a reason to
-// doubt the verdict.
+// Staged policies are never enforced: they are neither ingested nor a reason to doubt the
+// verdict.
 func TestStagedPoliciesAreNone(t *testing.T) {
 	for _, group := range []string{snapshot.CalicoNetworkPolicies.Group(), snapshot.StoredCalicoNetworkPolicies.Group()} {
 		for _, kind := range []string{"StagedNetworkPolicy", "StagedGlobalNetworkPolicy", "StagedKubernetesNetworkPolicy"} {
@@ -289,7 +289,7 @@ func TestStagedPoliciesAreNone(t *testing.T) {
 	}
 }
 
-// takeCalico takes in an object of a kind of Calico, written in YAML.
+// takeCalico ingests an object of a kind of Calico, written in YAML.
 func takeCalico(t *testing.T, kind snapshot.Kind, manifest string) snapshot.Facts {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(manifest))
@@ -308,13 +308,13 @@ func takeCalico(t *testing.T, kind snapshot.Kind, manifest string) snapshot.Fact
 	return facts
 }
 
-// globalPolicy takes in a GlobalNetworkPolicy by its spec.
+// globalPolicy ingests a GlobalNetworkPolicy with this spec.
 func globalPolicy(t *testing.T, spec string) []snapshot.Policy {
 	t.Helper()
 	return takeCalico(t, snapshot.CalicoGlobalNetworkPolicies, "metadata: {name: p}\nspec:\n"+indent(spec)).Policies
 }
 
-// localPolicy takes in a NetworkPolicy of team-a by its spec.
+// localPolicy ingests a NetworkPolicy of team-a with this spec.
 func localPolicy(t *testing.T, spec string) []snapshot.Policy {
 	t.Helper()
 	return takeCalico(t, snapshot.CalicoNetworkPolicies, "metadata: {name: p, namespace: team-a}\nspec:\n"+indent(spec)).Policies

@@ -9,7 +9,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// rulesOf describes the rules that one rule comes to, in a policy that selects
+// rulesOf describes the rules that one rule amounts to, in a policy that selects
 // everything.
 func rulesOf(t *testing.T, policies []snapshot.Policy) string {
 	t.Helper()
@@ -37,7 +37,7 @@ func TestRuleOfGlobalPolicy(t *testing.T) {
 		{"a selector is pods anywhere", "{action: Allow, source: {selector: has(a)}}", "allow pods [a Exists] anywhere on every port"},
 		{"all is all pods and no outside", "{action: Allow, source: {selector: all()}}", "allow pods anywhere on every port"},
 		{"every namespace", "{action: Allow, source: {namespaceSelector: all()}}", "allow pods anywhere on every port"},
-		{"no namespace is no pod", "{action: Allow, source: {namespaceSelector: global()}}", "allow nobody on every port"},
+		{"no namespace means no pod", "{action: Allow, source: {namespaceSelector: global()}}", "allow nobody on every port"},
 		{"no namespace or one", "{action: Allow, source: {namespaceSelector: global() || has(a)}}", "allow pods in [a Exists] on every port"},
 		{
 			"both selectors", "{action: Allow, source: {selector: has(a), namespaceSelector: projectcalico.org/name == 'b'}}",
@@ -197,7 +197,7 @@ func TestSelectorTooComplex(t *testing.T) {
 			[]string{"selects pods anywhere", "isolates Ingress", "Ingress allow pods anywhere on every port"},
 		},
 		{
-			"a rule keeps nobody out for certain", "ingress: [{action: Deny, source: {selector: " + complex + "}}]",
+			"a rule certainly denies no one", "ingress: [{action: Deny, source: {selector: " + complex + "}}]",
 			[]string{"selects pods anywhere", "isolates Ingress", "Ingress deny some of pods anywhere on every port"},
 		},
 		{
@@ -260,7 +260,7 @@ func TestRuleAboutSomeOfItsPods(t *testing.T) {
 		{"a rule for every address is for every pod", "ingress: [{action: Deny, destination: {nets: [0.0.0.0/0]}}]", []string{
 			"selects pods anywhere", "isolates Ingress", "Ingress deny everyone on every port",
 		}},
-		{"rules about more pods than can be told apart", "ingress: [{action: Allow, destination: {selector: has(a)}}, {action: Deny, destination: {selector: has(b)}}, " +
+		{"rules about more groups of pods than are split", "ingress: [{action: Allow, destination: {selector: has(a)}}, {action: Deny, destination: {selector: has(b)}}, " +
 			"{action: Deny, destination: {selector: has(c)}}, {action: Deny, destination: {selector: has(d)}}]", []string{
 			"selects pods anywhere", "isolates Ingress", "Ingress allow everyone on every port",
 			"Ingress deny some of everyone on every port", "Ingress deny some of everyone on every port", "Ingress deny some of everyone on every port",

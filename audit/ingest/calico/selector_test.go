@@ -35,7 +35,7 @@ func writeRequirement(r snapshot.Requirement) string {
 	return strings.TrimSpace(r.Key + " " + string(r.Op) + " " + strings.Join(r.Values, ","))
 }
 
-func TestParseCalicoSelector(t *testing.T) {
+func TestParseSelector(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing selects all", "", "all"},
 		{"blanks select all", " \t ", "all"},
@@ -79,7 +79,7 @@ func TestParseCalicoSelector(t *testing.T) {
 	}
 }
 
-func TestParseCalicoSelectorError(t *testing.T) {
+func TestParseSelectorError(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no operator", "a", "position 2: the selector ends where an operator is expected"},
 		{"one equals sign", "a = 'x'", `position 3: "= 'x'" found where an operator is expected`},
@@ -116,7 +116,7 @@ func TestParseCalicoSelectorError(t *testing.T) {
 	}
 }
 
-func TestParseCalicoSelectorTooComplex(t *testing.T) {
+func TestParseSelectorTooComplex(t *testing.T) {
 	nested := func(depth int) string {
 		return strings.Repeat("(", depth) + "has(a)" + strings.Repeat(")", depth)
 	}

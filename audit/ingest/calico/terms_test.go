@@ -100,7 +100,7 @@ func TestLabels(t *testing.T) {
 		{"the namespace of a pod", "projectcalico.org/namespace in {'a', 'b'}", endpointLabels, []string{"namespace kubernetes.io/metadata.name In a,b"}},
 		{"the namespace of a pod by how it starts", "projectcalico.org/namespace starts with 'kube-'", endpointLabels, []string{"namespace kubernetes.io/metadata.name HasPrefix kube-"}},
 		{"every pod is in a namespace", "has(projectcalico.org/namespace)", endpointLabels, every},
-		{"what is in no namespace is no pod", "!has(projectcalico.org/namespace)", endpointLabels, none},
+		{"what is in no namespace means no pod", "!has(projectcalico.org/namespace)", endpointLabels, none},
 		{"a label that a pod inherits", "pcns.tier == 'gold' && app == 'web'", endpointLabels, []string{"app In web & namespace tier In gold"}},
 		{"the name that a pod inherits", "pcns.projectcalico.org/name != 'a'", endpointLabels, []string{"namespace kubernetes.io/metadata.name NotIn a"}},
 		{"the label of namespaces means nothing for a pod", "projectcalico.org/name == 'a'", endpointLabels, []string{"projectcalico.org/name In a"}},
@@ -151,8 +151,8 @@ func TestTermsTooMany(t *testing.T) {
 	}
 }
 
-// holds evaluates an expression for a pod and its Namespace as Calico would, by
-// its tree and without any normal form.
+// holds evaluates an expression for a pod and its Namespace as Calico would, on its tree
+// and without a normal form.
 func (e *expr) holds(pod, namespace map[string]string) bool {
 	switch e.op {
 	case opAll:

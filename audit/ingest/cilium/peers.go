@@ -30,9 +30,9 @@ type cidrRule struct {
 	GroupSelector *struct{} `json:"cidrGroupSelector"`
 }
 
-// nobody reports whether a list is set and empty. For lists of FQDNs, services and groups
+// selectsNone reports whether a list is set and empty. For lists of FQDNs, services and groups
 // it makes no difference (mergeEndpointSelectors in pkg/k8s/apis/cilium.io/utils).
-func (p *peerFields) nobody() bool {
+func (p *peerFields) selectsNone() bool {
 	return p.endpoints != nil && len(p.endpoints) == 0 || p.nodes != nil && len(p.nodes) == 0 ||
 		p.entities != nil && len(p.entities) == 0 || p.cidr != nil && len(p.cidr) == 0 ||
 		p.cidrSet != nil && len(p.cidrSet) == 0

@@ -15,7 +15,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// take takes in an object of a custom kind, written in YAML.
+// take ingests an object of a custom kind, written in YAML.
 func take(t *testing.T, kind snapshot.Kind, manifest string) snapshot.Facts {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(manifest))
@@ -43,7 +43,7 @@ func same[F any](t *testing.T, want, got F) {
 	}
 }
 
-// cilium takes in a policy of Cilium with a spec, written in YAML: one of the
+// cilium ingests a policy of Cilium with a spec, written in YAML: one of the
 // namespace team-a or, in the empty namespace, a clusterwide one.
 func cilium(t *testing.T, namespace, spec string) snapshot.Policy {
 	t.Helper()

@@ -96,7 +96,7 @@ func (s Selectors) rule(namespace string, d snapshot.Direction, action snapshot.
 		out = append(out, rule)
 	}
 	switch {
-	case named.nobody():
+	case named.selectsNone():
 		return nil, nil
 	case named.count() == 0:
 		peers.Everyone = true

@@ -61,7 +61,7 @@ func TestPeers(t *testing.T) {
 			"team-a", "toEntities: [world, cluster]", snapshot.Peers{Internet: true, Pods: []snapshot.PodPeer{{}}},
 		},
 		"the world of one family is a block": {"team-a", "toEntities: [world-ipv4, world-ipv6]", blocks(block("0.0.0.0/0"), block("::/0"))},
-		"narrow entities are nobody as a whole": {
+		"narrow entities cover no group as a whole": {
 			"team-a", "toEntities: [host, remote-node, kube-apiserver, ingress, health, init, unmanaged, none]", snapshot.Peers{},
 		},
 		"an address is a block of one":  {"team-a", "toCIDR: [192.0.2.1, 10.1.2.3/8]", blocks(block("192.0.2.1/32"), block("10.0.0.0/8"))},

@@ -30,7 +30,7 @@ func TestSubject(t *testing.T) {
 		"its own namespace may be named":              {"team-a", "{matchLabels: {'k8s:io.kubernetes.pod.namespace': team-a}}", own},
 		"a namespace of others is out of reach":       {"team-a", "{matchLabels: {io.kubernetes.pod.namespace: team-b}}", none},
 		"every namespace is its own":                  {"team-a", asks("io.kubernetes.pod.namespace, operator: Exists"), own},
-		"whoever has an account is everybody":         {"team-a", asks(account + ", operator: Exists"), own},
+		"every pod has an account":                    {"team-a", asks(account + ", operator: Exists"), own},
 		"who has one account is not known":            {"team-a", "{matchLabels: {app: web, " + account + ": web}}", none},
 		"who has all but one account is not known":    {"team-a", asks(account + ", operator: NotIn, values: [web]"), none},
 		"hosts are no pods":                           {"", "{matchLabels: {'reserved:host': ''}}", snapshot.PodPeer{Pods: noPod}},
@@ -93,8 +93,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// FuzzSelector reads a label selector as one of Cilium's, which knows more keys: a
-// policy that stays in its namespace selects no pod of another one.
+// FuzzSelector uses a label selector in a policy of Cilium, which has more kinds of keys: a
+// policy of a namespace selects no pod of another one.
 func FuzzSelector(f *testing.F) {
 	for _, seed := range []string{
 		`{}`,

@@ -1,10 +1,13 @@
 package source_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
@@ -71,5 +74,250 @@ func TestRouteThatMakesNoSenseIsNotAskedForAgain(t *testing.T) {
 	}
 	if names := routeNames(s); len(names) > 0 {
 		t.Errorf("a part of the list came through: %v", names)
+	}
+}
+
+const (
+	ciliumServed       = "cilium.io/v2 ciliumnetworkpolicies CiliumNetworkPolicy"
+	systemCiliumConfig = "/api/v1/namespaces/kube-system/configmaps/cilium-config"
+	ownCiliumConfig    = "/api/v1/namespaces/cilium/configmaps/cilium-config"
+)
+
+func TestCiliumConfigIsAskedForByName(t *testing.T) {
+	const config = `{"metadata":{"name":"cilium-config","namespace":"kube-system"},"data":{"enable-policy":"never"}}`
+	for name, tt := range map[string]struct {
+		api   hostAPI
+		want  snapshot.Read
+		paths []string
+	}{
+		"where Cilium is served": {
+			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: config}},
+			snapshot.Read{Version: "v1", Status: snapshot.Listed, Items: 1},
+			[]string{ownCiliumConfig, systemCiliumConfig, discoveryPath},
+		},
+		"where there is none": {
+			hostAPI{serves: []string{ciliumServed}},
+			snapshot.Read{Version: "v1", Status: snapshot.Listed},
+			[]string{ownCiliumConfig, systemCiliumConfig, discoveryPath},
+		},
+		"but not where Cilium is not served": {
+			hostAPI{serves: []string{"example.com/v1 gates Gate"}, objects: map[string]string{systemCiliumConfig: config}},
+			snapshot.Read{Version: "v1", Status: snapshot.Absent},
+			[]string{discoveryPath},
+		},
+		"and forbidden is not the same as not there": {
+			hostAPI{
+				serves: []string{ciliumServed}, lists: map[string]string{ownCiliumConfig: "403"},
+				objects: map[string]string{systemCiliumConfig: config},
+			},
+			snapshot.Read{Status: snapshot.Forbidden, Err: "no"},
+			[]string{ownCiliumConfig, systemCiliumConfig, discoveryPath},
+		},
+		"and one that makes no sense is unknown": {
+			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{"metadata":7}`}},
+			snapshot.Read{
+				Status: snapshot.Failed,
+				Err:    "decode ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.metadata of type v1.ObjectMeta",
+			},
+			[]string{systemCiliumConfig, discoveryPath},
+		},
+		"and another object is none": {
+			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{}`}},
+			snapshot.Read{Status: snapshot.Failed, Err: "not one of the objects that matter of its kind"},
+			[]string{systemCiliumConfig, discoveryPath},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen recorder
+			source := newSource(t, serve(t, kubetest.Disturb(tt.api, seen.decide)), source.Options{})
+			s := read(t, source, []snapshot.Kind{snapshot.CiliumConfigs})
+			tt.want.Kind = snapshot.CiliumConfigs
+			if diff := cmp.Diff([]snapshot.Read{tt.want}, s.Reads()); diff != "" {
+				t.Errorf("reads (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.paths, seen.paths()); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			off := 0
+			for range s.View(snapshot.PolicyKinds()...).Enforcements() {
+				off++
+			}
+			if off != tt.want.Items {
+				t.Errorf("%d settings came through, want %d", off, tt.want.Items)
+			}
+		})
+	}
+}
+
+func TestCiliumConfigIsAskedForAgain(t *testing.T) {
+	api := hostAPI{serves: []string{ciliumServed}, objects: map[string]string{
+		systemCiliumConfig: `{"metadata":{"name":"cilium-config","namespace":"kube-system"}}`,
+	}}
+	config := kubetest.Page("cilium-config", false)
+	for name, answer := range map[string]kubetest.Answer{
+		"after a 429":                 kubetest.TooManyRequests(-1),
+		"after an error":              kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd"),
+		"after an answer that is cut": kubetest.Cut(10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := newSource(t, serve(t, kubetest.Disturb(api, kubetest.First(1, config, answer))), source.Options{})
+			s := read(t, source, []snapshot.Kind{snapshot.CiliumConfigs})
+			want := []snapshot.Read{{Kind: snapshot.CiliumConfigs, Version: "v1", Status: snapshot.Listed, Items: 1}}
+			if diff := cmp.Diff(want, s.Reads()); diff != "" {
+				t.Errorf("reads (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestVersionThatIsRead(t *testing.T) {
+	const (
+		beta   = "policy.networking.k8s.io/v1beta1 clusternetworkpolicies ClusterNetworkPolicy cluster"
+		alpha2 = "policy.networking.k8s.io/v1alpha2 clusternetworkpolicies ClusterNetworkPolicy cluster"
+		v1     = "policy.networking.k8s.io/v1 clusternetworkpolicies ClusterNetworkPolicy cluster"
+		v2     = "policy.networking.k8s.io/v2 clusternetworkpolicies ClusterNetworkPolicy cluster"
+		others = "policy.networking.k8s.io/v1alpha1 adminnetworkpolicies AdminNetworkPolicy cluster"
+		stale  = "policy.networking.k8s.io/v1beta1 clusternetworkpolicies ClusterNetworkPolicy stale"
+	)
+	lists := map[string]string{}
+	for _, version := range []string{"v1beta1", "v1alpha2", "v1", "v2"} {
+		lists["/apis/policy.networking.k8s.io/"+version+"/clusternetworkpolicies"] = ""
+	}
+	for name, tt := range map[string]struct {
+		serves []string
+		want   snapshot.Read
+	}{
+		"is the one there is":                 {[]string{alpha2}, snapshot.Read{Version: "v1alpha2", Status: snapshot.Listed}},
+		"is the one that is preferred here":   {[]string{v1, alpha2, beta}, snapshot.Read{Version: "v1beta1", Status: snapshot.Listed}},
+		"is none of a group with other kinds": {[]string{others}, snapshot.Read{Version: "v1beta1", Status: snapshot.Absent}},
+		"is not guessed": {[]string{v2, v1}, snapshot.Read{
+			Status: snapshot.Failed, Err: "served only in versions [v2 v1], which are not supported",
+		}},
+		"is not known where the server is away": {[]string{stale}, snapshot.Read{
+			Status: snapshot.Failed, Err: "the API server cannot reach the server of this group",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := newSource(t, serve(t, hostAPI{serves: tt.serves, lists: lists}), source.Options{})
+			s := read(t, source, []snapshot.Kind{snapshot.ClusterNetworkPolicies})
+			tt.want.Kind = snapshot.ClusterNetworkPolicies
+			if diff := cmp.Diff([]snapshot.Read{tt.want}, s.Reads()); diff != "" {
+				t.Errorf("reads (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+const antreaPolicies snapshot.Kind = "networkpolicies.crd.antrea.io"
+
+const (
+	antreaPath   = "/apis/crd.antrea.io/v1beta1/networkpolicies"
+	antreaServed = "crd.antrea.io/v1beta1 networkpolicies NetworkPolicy"
+)
+
+// engines are kinds of policies, so that others are looked for as well.
+var engines = []snapshot.Kind{snapshot.CiliumNetworkPolicies}
+
+func unmodelled(s *snapshot.Snapshot) []snapshot.Unsupported {
+	var out []snapshot.Unsupported
+	for u := range s.View(snapshot.PolicyKinds()...).Unsupported() {
+		out = append(out, *u)
+	}
+	return out
+}
+
+func TestPoliciesThatNothingUnderstandsAreFound(t *testing.T) {
+	cilium := snapshot.Read{Kind: snapshot.CiliumNetworkPolicies, Version: "v2", Status: snapshot.Absent}
+	for name, tt := range map[string]struct {
+		kinds  []snapshot.Kind
+		serves string
+		items  string
+		want   []snapshot.Unsupported
+		more   []snapshot.Read
+	}{
+		"where they are": {
+			engines, antreaServed,
+			`{"metadata":{"name":"a","namespace":"shop"}},{"metadata":{"name":"b","namespace":"shop"}},
+				{"metadata":{"name":"a","namespace":"bank"}}`,
+			[]snapshot.Unsupported{{Kind: antreaPolicies, Namespace: "bank"}, {Kind: antreaPolicies, Namespace: "shop"}},
+			nil,
+		},
+		"nowhere, if there are none": {engines, antreaServed, "", nil, nil},
+		"anywhere, if they are in no namespace": {
+			engines, antreaServed + " cluster", `{"metadata":{"name":"a"}}`, []snapshot.Unsupported{{Kind: antreaPolicies}}, nil,
+		},
+		"anywhere, if they cannot be listed": {
+			engines, antreaServed, "403",
+			[]snapshot.Unsupported{{Kind: antreaPolicies}},
+			[]snapshot.Read{{Kind: antreaPolicies, Version: "v1beta1", Status: snapshot.Forbidden, Err: "no"}},
+		},
+		"not at all, if nobody asks for policies": {routes, antreaServed, "403", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := hostAPI{serves: []string{tt.serves}, lists: map[string]string{antreaPath: tt.items}}
+			s := read(t, newSource(t, serve(t, api), source.Options{}), tt.kinds)
+			if diff := cmp.Diff(tt.want, unmodelled(s)); diff != "" {
+				t.Errorf("unmodelled (-want +got):\n%s", diff)
+			}
+			want := append([]snapshot.Read{cilium}, tt.more...)
+			if tt.kinds[0] == snapshot.HTTPRoutes {
+				want = []snapshot.Read{{Kind: snapshot.HTTPRoutes, Version: "v1", Status: snapshot.Absent}}
+			}
+			if diff := cmp.Diff(want, s.Reads()); diff != "" {
+				t.Errorf("reads (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What was read of a list that expired counts as little as with other kinds.
+func TestPoliciesThatNothingUnderstandsAreReadInPages(t *testing.T) {
+	api := &fakeAPI{names: map[string][]string{antreaPath: {"a", "b", "c"}}, serves: []string{antreaServed}}
+	expire := kubetest.First(always, kubetest.Page("networkpolicies", true), kubetest.Expire())
+	s := read(t, newSource(t, serve(t, kubetest.Disturb(api, expire)), source.Options{}), engines)
+	want := []snapshot.Read{
+		{Kind: snapshot.CiliumNetworkPolicies, Version: "v2", Status: snapshot.Absent},
+		{
+			Kind: antreaPolicies, Version: "v1beta1", Status: snapshot.Failed,
+			Err: "the list expired 4 times before it was complete",
+		},
+	}
+	if diff := cmp.Diff(want, s.Reads()); diff != "" {
+		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]snapshot.Unsupported{{Kind: antreaPolicies}}, unmodelled(s)); diff != "" {
+		t.Errorf("unmodelled (-want +got):\n%s", diff)
+	}
+}
+
+// A deadline must not make a cluster look as if there were none of them.
+func TestPoliciesThatNothingUnderstandsTakeTooLong(t *testing.T) {
+	api := hostAPI{serves: []string{antreaServed, "example.com/v1 fancynetworkpolicies FancyNetworkPolicy"}}
+	hang := kubetest.First(always, kubetest.Page("networkpolicies", false), kubetest.Hang())
+	source := newSource(t, serve(t, kubetest.Disturb(api, hang)), source.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var b snapshot.Builder
+	if _, err := source.Read(ctx, engines, &b); err != nil {
+		t.Fatal(err)
+	}
+	s := b.Freeze()
+	want := []snapshot.Read{
+		{Kind: snapshot.CiliumNetworkPolicies, Version: "v2", Status: snapshot.Absent},
+		{Kind: antreaPolicies, Status: snapshot.Failed, Err: "timed out before the list was complete"},
+		{
+			Kind: "fancynetworkpolicies.example.com", Version: "v1", Status: snapshot.Failed,
+			Err: "the server responds that it does not know this kind, but discovery says that it serves it",
+		},
+	}
+	if diff := cmp.Diff(want, s.Reads()); diff != "" {
+		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+	if n := len(unmodelled(s)); n != 2 {
+		t.Errorf("%d unmodelled kinds, want 2", n)
 	}
 }

@@ -2,18 +2,28 @@ package source_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
+
+var control = &kubetest.Shared{}
+
+func TestMain(m *testing.M) { os.Exit(control.Main(m)) }
 
 var (
 	namespaces = []snapshot.Kind{snapshot.Namespaces}
@@ -81,4 +91,129 @@ func routeNames(s *snapshot.Snapshot) []string {
 		names = append(names, r.Name)
 	}
 	return names
+}
+
+// fakeAPI serves lists as an API server does, page by page. client-go's fake
+// clientset knows no pages.
+type fakeAPI struct {
+	mu     sync.Mutex
+	names  map[string][]string // of the objects, by the path of the list
+	serves []string            // the custom kinds among them, as discovery takes them
+}
+
+const (
+	namespacesPath = "/api/v1/namespaces"
+	podsPath       = "/api/v1/pods"
+	ingressesPath  = "/apis/networking.k8s.io/v1/ingresses"
+	routesPath     = "/apis/gateway.networking.k8s.io/v1/httproutes"
+	discoveryPath  = "/apis"
+)
+
+func newFakeAPI() *fakeAPI {
+	return &fakeAPI{
+		names: map[string][]string{
+			namespacesPath: {"a", "b", "c"},
+			podsPath:       {"p1", "p2"},
+			ingressesPath:  {"i1", "i2", "i3", "i4", "i5"},
+			routesPath:     {"r1", "r2", "r3", "r4", "r5"},
+		},
+		serves: []string{"gateway.networking.k8s.io/v1 httproutes HTTPRoute"},
+	}
+}
+
+// remove deletes the first object of a list.
+func (f *fakeAPI) remove(path string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.names[path] = f.names[path][1:]
+}
+
+type object struct {
+	Metadata metadata `json:"metadata"`
+}
+
+type metadata struct {
+	Name string `json:"name"`
+}
+
+func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names, ok := f.names[r.URL.Path]
+	switch {
+	case ok:
+		f.list(w, r, names)
+	case r.URL.Path == discoveryPath:
+		discovery(w, f.serves)
+	case f.discover(w, r.URL.Path):
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// list answers with one page. The token of the next is the number of objects
+// before it.
+func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, names []string) {
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	meta := map[string]string{"resourceVersion": "7"}
+	to := len(names)
+	if limit > 0 && from+limit < to {
+		to = from + limit
+		meta["continue"] = strconv.Itoa(to)
+	}
+	items := []object{}
+	for _, name := range names[from:to] {
+		items = append(items, object{metadata{name}})
+	}
+	answer(w, map[string]any{"metadata": meta, "items": items})
+}
+
+// discover answers what a group serves, if the path is that of one.
+func (f *fakeAPI) discover(w http.ResponseWriter, path string) bool {
+	var resources []metadata
+	for list := range f.names {
+		if group, resource, ok := strings.Cut(list, path+"/"); ok && group == "" && !strings.Contains(resource, "/") {
+			resources = append(resources, metadata{resource})
+		}
+	}
+	if len(resources) == 0 {
+		return false
+	}
+	answer(w, map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "resources": resources})
+	return true
+}
+
+// discovery answers what is served: a line for each kind and version, as
+// "group/version plural Kind", with "cluster" or "stale" behind it where that is so.
+func discovery(w http.ResponseWriter, serves []string) {
+	groups := []any{}
+	for _, line := range serves {
+		word := strings.Fields(line)
+		group, version, _ := strings.Cut(word[0], "/")
+		scope, freshness := "Namespaced", "Current"
+		switch word[len(word)-1] {
+		case "cluster":
+			scope = "Cluster"
+		case "stale":
+			freshness = "Stale"
+		}
+		groups = append(groups, map[string]any{
+			"metadata": map[string]any{"name": group},
+			"versions": []any{map[string]any{
+				"version": version, "freshness": freshness,
+				"resources": []any{map[string]any{
+					"resource": word[1], "scope": scope, "verbs": []string{"list"},
+					"responseKind": map[string]any{"group": group, "version": version, "kind": word[2]},
+				}},
+			}},
+		})
+	}
+	answer(w, map[string]any{"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": groups})
+}
+
+func answer(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	// A failed write is a client that is gone.
+	_ = json.NewEncoder(w).Encode(body)
 }

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/audit/kube"
@@ -21,7 +22,7 @@ type resource struct {
 	// 404 for it is not an API server.
 	everywhere bool
 	// open returns how the kind is listed. The ingester is used by that list only.
-	open func(*Source, *ingest.Ingester) kube.List[snapshot.Facts]
+	open func(kubernetes.Interface, *ingest.Ingester) kube.List[snapshot.Facts]
 }
 
 // resources returns how each kind is read that has a typed client. To add a kind, add
@@ -46,86 +47,86 @@ func resources() []resource {
 	}
 }
 
-func openNamespaces(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openNamespaces(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[corev1.Namespace, *corev1.Namespace]{
-		client: s.client.Clientset().CoreV1().RESTClient(), kind: snapshot.Namespaces, fields: namespaceFields(),
+		client: c.CoreV1().RESTClient(), kind: snapshot.Namespaces, fields: namespaceFields(),
 		facts: one(in.Namespace, func(f *snapshot.Facts) *[]snapshot.Namespace { return &f.Namespaces }),
 	}.list()
 }
 
-func openPods(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openPods(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[corev1.Pod, *corev1.Pod]{
-		client: s.client.Clientset().CoreV1().RESTClient(), kind: snapshot.Pods, fields: podFields(),
+		client: c.CoreV1().RESTClient(), kind: snapshot.Pods, fields: podFields(),
 		facts: one(in.Pod, func(f *snapshot.Facts) *[]snapshot.Pod { return &f.Pods }),
 	}.list()
 }
 
-func openReplicationControllers(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openReplicationControllers(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[corev1.ReplicationController, *corev1.ReplicationController]{
-		client: s.client.Clientset().CoreV1().RESTClient(), kind: snapshot.ReplicationControllers, fields: templateFields(3),
+		client: c.CoreV1().RESTClient(), kind: snapshot.ReplicationControllers, fields: templateFields(3),
 		facts: one(in.ReplicationController, workloads),
 	}.list()
 }
 
-func openDaemonSets(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openDaemonSets(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.DaemonSet, *appsv1.DaemonSet]{
-		client: s.client.Clientset().AppsV1().RESTClient(), kind: snapshot.DaemonSets, fields: templateFields(2),
+		client: c.AppsV1().RESTClient(), kind: snapshot.DaemonSets, fields: templateFields(2),
 		facts: one(in.DaemonSet, workloads),
 	}.list()
 }
 
-func openDeployments(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openDeployments(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.Deployment, *appsv1.Deployment]{
-		client: s.client.Clientset().AppsV1().RESTClient(), kind: snapshot.Deployments, fields: templateFields(3),
+		client: c.AppsV1().RESTClient(), kind: snapshot.Deployments, fields: templateFields(3),
 		facts: one(in.Deployment, workloads),
 	}.list()
 }
 
-func openReplicaSets(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openReplicaSets(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.ReplicaSet, *appsv1.ReplicaSet]{
-		client: s.client.Clientset().AppsV1().RESTClient(), kind: snapshot.ReplicaSets, fields: templateFields(3),
+		client: c.AppsV1().RESTClient(), kind: snapshot.ReplicaSets, fields: templateFields(3),
 		facts: one(in.ReplicaSet, workloads),
 	}.list()
 }
 
-func openStatefulSets(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openStatefulSets(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.StatefulSet, *appsv1.StatefulSet]{
-		client: s.client.Clientset().AppsV1().RESTClient(), kind: snapshot.StatefulSets, fields: templateFields(3),
+		client: c.AppsV1().RESTClient(), kind: snapshot.StatefulSets, fields: templateFields(3),
 		facts: one(in.StatefulSet, workloads),
 	}.list()
 }
 
-func openCronJobs(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openCronJobs(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[batchv1.CronJob, *batchv1.CronJob]{
-		client: s.client.Clientset().BatchV1().RESTClient(), kind: snapshot.CronJobs, fields: cronJobFields(),
+		client: c.BatchV1().RESTClient(), kind: snapshot.CronJobs, fields: cronJobFields(),
 		facts: one(in.CronJob, workloads),
 	}.list()
 }
 
-func openJobs(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openJobs(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[batchv1.Job, *batchv1.Job]{
-		client: s.client.Clientset().BatchV1().RESTClient(), kind: snapshot.Jobs, fields: jobFields(),
+		client: c.BatchV1().RESTClient(), kind: snapshot.Jobs, fields: jobFields(),
 		facts: one(in.Job, workloads),
 	}.list()
 }
 
-func openIngressClasses(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openIngressClasses(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[networkingv1.IngressClass, *networkingv1.IngressClass]{
-		client: s.client.Clientset().NetworkingV1().RESTClient(), kind: snapshot.IngressClasses, fields: specFields(),
+		client: c.NetworkingV1().RESTClient(), kind: snapshot.IngressClasses, fields: specFields(),
 		facts: one(in.IngressClass, func(f *snapshot.Facts) *[]snapshot.IngressClass { return &f.IngressClasses }),
 	}.list()
 }
 
-func openIngresses(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openIngresses(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[networkingv1.Ingress, *networkingv1.Ingress]{
-		client: s.client.Clientset().NetworkingV1().RESTClient(), kind: snapshot.Ingresses, fields: specFields(managedFields()),
+		client: c.NetworkingV1().RESTClient(), kind: snapshot.Ingresses, fields: specFields(managedFields()),
 		facts: one(in.Ingress, func(f *snapshot.Facts) *[]snapshot.Ingress { return &f.Ingresses }),
 	}.list()
 }
 
-func openNetworkPolicies(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openNetworkPolicies(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[networkingv1.NetworkPolicy, *networkingv1.NetworkPolicy]{
-		client: s.client.Clientset().NetworkingV1().RESTClient(), kind: snapshot.NetworkPolicies, fields: specFields(),
+		client: c.NetworkingV1().RESTClient(), kind: snapshot.NetworkPolicies, fields: specFields(),
 		facts: one(in.NetworkPolicy, func(f *snapshot.Facts) *[]snapshot.Policy { return &f.Policies }),
 	}.list()
 }
@@ -134,28 +135,28 @@ func workloads(f *snapshot.Facts) *[]snapshot.Workload { return &f.Workloads }
 
 // openWebhooks opens a kind whose objects are several facts each. Objects of this kind
 // and the kinds below are few, and are decoded whole.
-func openWebhooks(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openWebhooks(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	type object = admissionv1.ValidatingWebhookConfiguration
 	return typed[object, *object]{
-		client: s.client.Clientset().AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingWebhooks,
+		client: c.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingWebhooks,
 		facts: sink[object]{add: func(f *snapshot.Facts, o *object) {
 			f.AdmissionControls = append(f.AdmissionControls, in.Webhooks(o)...)
 		}},
 	}.list()
 }
 
-func openAdmissionPolicies(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openAdmissionPolicies(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	type object = admissionv1.ValidatingAdmissionPolicy
 	return typed[object, *object]{
-		client: s.client.Clientset().AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingPolicies,
+		client: c.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingPolicies,
 		facts: one(in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.AdmissionControl { return &f.AdmissionControls }),
 	}.list()
 }
 
-func openAdmissionBindings(s *Source, in *ingest.Ingester) kube.List[snapshot.Facts] {
+func openAdmissionBindings(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	type object = admissionv1.ValidatingAdmissionPolicyBinding
 	return typed[object, *object]{
-		client: s.client.Clientset().AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingBindings,
+		client: c.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingBindings,
 		facts: one(in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.AdmissionBinding { return &f.AdmissionBindings }),
 	}.list()
 }

@@ -40,7 +40,7 @@ func (s *Source) readKind(ctx context.Context, kind snapshot.Kind) outcome {
 	if !ok {
 		return outcome{read: s.failed(kind, noReader)}
 	}
-	facts, items, err := kube.ReadAll(ctx, s.client, res.open(s, s.ingester()))
+	facts, items, err := kube.ReadAll(ctx, s.client, res.open(s.client.Clientset(), s.ingester()))
 	if apierrors.IsNotFound(err) {
 		return outcome{read: s.notFound(ctx, res)}
 	}

@@ -53,7 +53,7 @@ func (s *Source) readPart(ctx context.Context, p snapshot.Part, version string) 
 	in := s.ingester()
 	var l kube.List[snapshot.Facts]
 	if res, ok := s.typed[p.Kind]; ok {
-		l = res.open(s, in)
+		l = res.open(s.client.Clientset(), in)
 	} else if c, ok := s.custom(ctx, p.Kind); ok && len(c.Only) == 0 && version != "" {
 		l = s.raw(p.Kind, version, func(item json.RawMessage, facts *snapshot.Facts) error {
 			return c.Take(in, item, facts)

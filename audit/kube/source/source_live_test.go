@@ -3,13 +3,16 @@ package source_test
 import (
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -180,4 +183,141 @@ func sameWorld(t *testing.T, want, got *snapshot.Snapshot) {
 	if !reflect.DeepEqual(want, got) {
 		t.Errorf("the facts differ:\n%+v\n%+v", want, got)
 	}
+}
+
+func TestLiveCustomKindsAreRead(t *testing.T) {
+	c := control.ClusterWithCRDs(t)
+	populateCustom(t, c)
+	t.Run("in pages", func(t *testing.T) {
+		small := read(t, newSource(t, c.Config(kubetest.Admin), source.Options{PageSize: 2}), customKinds())
+		for _, r := range small.Reads() {
+			if r.Status != snapshot.Listed || r.Items != len(names(r.Kind)) {
+				t.Errorf("%s is %s with %d objects (%s), want %d", r.Kind, r.Status, r.Items, r.Err, len(names(r.Kind)))
+			}
+		}
+		sameWorld(t, read(t, newSource(t, c.Config(kubetest.Admin), source.Options{PageSize: 500}), customKinds()), small)
+	})
+	t.Run("as they are stored", func(t *testing.T) {
+		s := read(t, newSource(t, c.Config(kubetest.Admin), source.Options{}), snapshot.PolicyKinds())
+		found := 0
+		for p := range s.View(snapshot.PolicyKinds()...).Policies() {
+			if p.Kind != "CiliumNetworkPolicy" {
+				continue
+			}
+			found++
+			// Not so if the empty lists in it had got lost on the way.
+			if want := [2]bool{true, false}; p.Isolates != want || len(p.Rules[snapshot.DirectionIngress]) > 0 {
+				t.Errorf("%s isolates %v and lets through %v, want %v and nothing", p.Ref(), p.Isolates, p.Rules[snapshot.DirectionIngress], want)
+			}
+		}
+		if found != worldSize {
+			t.Errorf("%d policies of Cilium, want %d", found, worldSize)
+		}
+	})
+	t.Run("by an account that may list nothing", func(t *testing.T) {
+		for _, r := range read(t, newSource(t, c.Config(kubetest.Guest), source.Options{}), customKinds()).Reads() {
+			if r.Status != snapshot.Forbidden || r.Items != 0 || !strings.HasPrefix(r.Err, `User "guest" cannot `) {
+				t.Errorf("%s is %s with %d objects: %s", r.Kind, r.Status, r.Items, r.Err)
+			}
+		}
+	})
+	testDisturbed(t, c, customKinds(), "httproutes")
+}
+
+// TestLiveDiscovery counts what a sweep asks of a server with custom kinds and of
+// one without.
+func TestLiveDiscovery(t *testing.T) {
+	t.Run("with custom kinds", func(t *testing.T) {
+		var want []string
+		for _, c := range ingest.Customs() {
+			for _, name := range c.Only {
+				want = append(want, "/api/v1/namespaces/"+name.Namespace+"/configmaps/"+name.Name)
+			}
+			if len(c.Only) == 0 {
+				want = append(want, "/apis/"+c.Kind.Group()+"/"+c.Versions[0]+"/"+c.Kind.Resource())
+			}
+		}
+		want = append(want, discoveryPath, ingressesPath,
+			"/apis/crd.antrea.io/v1beta1/networkpolicies", "/apis/crd.antrea.io/v1beta1/clusternetworkpolicies")
+		slices.Sort(want)
+		if diff := cmp.Diff(want, pathsOf(t, control.ClusterWithCRDs(t), append(customKinds(), snapshot.Ingresses))); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("without", func(t *testing.T) {
+		want := []string{discoveryPath, ingressesPath}
+		if diff := cmp.Diff(want, pathsOf(t, control.Cluster(t), append(customKinds(), snapshot.Ingresses))); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// pathsOf returns the paths that are asked for when kinds are read, sorted.
+func pathsOf(t *testing.T, c *kubetest.Cluster, kinds []snapshot.Kind) []string {
+	t.Helper()
+	var seen recorder
+	p := c.StartProxy(t, seen.decide)
+	s := read(t, newSource(t, p.Config(kubetest.Admin), source.Options{}), kinds)
+	for _, r := range s.Reads() {
+		if !r.Status.Known() {
+			t.Errorf("%s is %s: %s", r.Kind, r.Status, r.Err)
+		}
+	}
+	return seen.paths()
+}
+
+// elsewhere is a group that a server beside the API server would serve, if it
+// were there.
+const elsewhere = `
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v3.projectcalico.org}
+spec:
+  group: projectcalico.org
+  version: v3
+  groupPriorityMinimum: 1500
+  versionPriority: 200
+  insecureSkipTLSVerify: true
+  service: {name: calico-api, namespace: calico-system}
+`
+
+func TestLiveGroupWhoseServerIsAwayIsUnknown(t *testing.T) {
+	c := control.Cluster(t)
+	if err := c.InstallCRDs(t.Context(), "../../../testdata/crds/calico-stored.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	source := newSource(t, c.Config(kubetest.Admin), source.Options{})
+	create(t, c, elsewhere)
+	// Nothing else takes it away again.
+	defer func() {
+		kubectl(t, c, "delete", "apiservice", "v3.projectcalico.org")
+		awaitStatus(t, source, snapshot.CalicoTiers, snapshot.Absent)
+	}()
+	awaitStatus(t, source, snapshot.CalicoTiers, snapshot.Failed)
+	kinds := []snapshot.Kind{snapshot.CalicoNetworkPolicies, snapshot.CalicoTiers, snapshot.HTTPRoutes, snapshot.StoredCalicoTiers}
+	for _, r := range read(t, source, kinds).Reads() {
+		want := snapshot.Read{Kind: r.Kind, Version: r.Version, Status: snapshot.Failed, Err: "the API server cannot reach the server of this group"}
+		switch r.Kind {
+		case snapshot.HTTPRoutes:
+			want.Status, want.Err = snapshot.Absent, ""
+		case snapshot.StoredCalicoTiers:
+			want.Status, want.Err = snapshot.Listed, ""
+		}
+		if diff := cmp.Diff(want, r); diff != "" {
+			t.Errorf("read (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// awaitStatus waits, but not for ever, until a kind is read in the way that is
+// wanted: discovery is a moment behind what is stored.
+func awaitStatus(t *testing.T, source *source.Source, kind snapshot.Kind, want snapshot.Status) {
+	t.Helper()
+	var got snapshot.Status
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if got = read(t, source, []snapshot.Kind{kind}).Status(kind); got == want {
+			return
+		}
+	}
+	t.Fatalf("%s is still %s, want %s", kind, got, want)
 }

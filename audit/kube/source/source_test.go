@@ -1,15 +1,26 @@
 package source_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/hostsource"
+	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -147,5 +158,188 @@ func TestKindThatNobodyCanReadFails(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, s.Reads()); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+}
+
+func TestDeadlineLeavesUnfinishedKindsFailed(t *testing.T) {
+	hang := kubetest.First(always, laterPage, kubetest.Hang())
+	source := newSource(t, serve(t, kubetest.Disturb(newFakeAPI(), hang)), source.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	var b snapshot.Builder
+	if _, err := source.Read(ctx, []snapshot.Kind{snapshot.Namespaces, snapshot.Ingresses}, &b); err != nil {
+		t.Fatal(err)
+	}
+	s := b.Freeze()
+	want := []snapshot.Read{
+		{Kind: snapshot.Namespaces, Version: "v1", Status: snapshot.Listed, Items: 3},
+		{Kind: snapshot.Ingresses, Version: "v1", Status: snapshot.Failed, Err: "timed out before the list was complete"},
+	}
+	if diff := cmp.Diff(want, s.Reads()); diff != "" {
+		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+	if names := ingressNames(s); len(names) > 0 {
+		t.Errorf("a part of the list came through: %v", names)
+	}
+}
+
+func TestDeadlineCountsForKindsNotBegun(t *testing.T) {
+	hang := kubetest.First(always, anything, kubetest.Hang())
+	source := newSource(t, serve(t, kubetest.Disturb(newFakeAPI(), hang)), source.Options{Parallel: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	var b snapshot.Builder
+	if _, err := source.Read(ctx, snapshot.WorkloadKinds(), &b); err != nil {
+		t.Fatal(err)
+	}
+	reads := b.Freeze().Reads()
+	for _, r := range reads {
+		if r.Status != snapshot.Failed || r.Err != "timed out before the list was complete" {
+			t.Errorf("read %v, want failed", r)
+		}
+	}
+	if len(reads) != len(snapshot.WorkloadKinds()) {
+		t.Errorf("%d reads", len(reads))
+	}
+}
+
+// A cancellation ends the sweep whatever the source is waiting for.
+func TestCancellationIsAnErrorAtOnce(t *testing.T) {
+	tests := map[string]kubetest.Answer{
+		"during a request":                         kubetest.Hang(),
+		"while it waits between two tries":         kubetest.Text(503, "away"),
+		"while client-go waits as the server asks": kubetest.TooManyRequests(30),
+	}
+	for name, answer := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reached := make(chan struct{}, 1)
+			disturb := kubetest.First(always, anything, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				select {
+				case reached <- struct{}{}:
+				default:
+				}
+				answer(w, r, next)
+			})
+			wait := func(ctx context.Context, _ time.Duration) { <-ctx.Done() }
+			cfg := serve(t, kubetest.Disturb(newFakeAPI(), disturb))
+			readInterrupted(t, newSource(t, cfg, source.Options{Sleep: wait}), reached)
+		})
+	}
+}
+
+// deaf is a connection that does not hear of the end of a context, such as one
+// that waits for a credential plugin.
+type deaf struct{ reached, release chan struct{} }
+
+func (d deaf) RoundTrip(*http.Request) (*http.Response, error) {
+	d.reached <- struct{}{}
+	<-d.release
+	return nil, errors.New("released")
+}
+
+func TestCancellationDoesNotWaitForTheDeaf(t *testing.T) {
+	d := deaf{reached: make(chan struct{}, 1), release: make(chan struct{})}
+	t.Cleanup(func() { close(d.release) })
+	cfg := serve(t, newFakeAPI())
+	cfg.WrapTransport = func(http.RoundTripper) http.RoundTripper { return d }
+	readInterrupted(t, newSource(t, cfg, source.Options{}), d.reached)
+}
+
+// readInterrupted cancels a read a moment after it has reached the server.
+func readInterrupted(t *testing.T, source *source.Source, reached <-chan struct{}) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted := errors.New("interrupted")
+	cancelled := make(chan time.Time, 1)
+	go func() {
+		<-reached
+		time.Sleep(20 * time.Millisecond)
+		cancelled <- time.Now()
+		cancel(interrupted)
+	}()
+	var b snapshot.Builder
+	if _, err := source.Read(ctx, ingresses, &b); !errors.Is(err, interrupted) {
+		t.Errorf("error %v, want the cause of the cancellation", err)
+	}
+	if took := time.Since(<-cancelled); took > time.Second {
+		t.Errorf("returned %v after the cancellation", took)
+	}
+}
+
+// everything is an API server that serves whatever it is asked for, and notes it.
+type everything struct {
+	serves []string
+	mu     sync.Mutex
+	asked  map[string]bool // verb and path
+}
+
+func (e *everything) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	e.asked[r.Method+" "+r.URL.Path] = true
+	e.mu.Unlock()
+	if r.URL.Path == discoveryPath {
+		discovery(w, e.serves)
+		return
+	}
+	answer(w, map[string]any{"metadata": map[string]string{"resourceVersion": "7"}, "items": []any{}})
+}
+
+// paths returns what was asked for, sorted.
+func (e *everything) paths() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Sorted(maps.Keys(e.asked))
+}
+
+// TestNoSecretIsEverAskedFor reads, and reads again in parts, all that any rule can
+// ask for, from an API server that serves all of it, Secrets, and policies that
+// nobody knows: of nothing that is called a Secret there is a request, and of
+// ConfigMaps there are those to Cilium's own.
+func TestNoSecretIsEverAskedFor(t *testing.T) {
+	hosts := append(hostsource.BuiltIn(), ownSource(t, servicesKind, "Service"))
+	server := &everything{
+		asked:  map[string]bool{},
+		serves: []string{"cilium.io/v2 ciliumnetworkpolicies CiliumNetworkPolicy", "example.com/v1 odd OddNetworkPolicy", "v1/v1 secrets Secret"},
+	}
+	for _, c := range ingest.Customs() {
+		server.serves = append(server.serves, fmt.Sprintf("%s/%s %s %s", c.Kind.Group(), c.Versions[0], c.Kind.Resource(), c.Object))
+	}
+	for _, s := range hostsource.BuiltIn() {
+		server.serves = append(server.serves, fmt.Sprintf("%s/%s %s %s", s.Kind.Group(), s.Versions[0], s.Kind.Resource(), s.Object))
+	}
+	source := newSource(t, serve(t, server), source.Options{HostSources: hosts})
+	s := read(t, source, audit.Needs(catalog.All()))
+	var parts []snapshot.Part
+	for _, r := range s.Reads() {
+		parts = append(parts, snapshot.Part{Kind: r.Kind}, snapshot.Part{Kind: r.Kind, Namespace: "a"})
+		if !slices.ContainsFunc(server.paths(), func(p string) bool { return strings.Contains(p, "/"+r.Kind.Resource()) }) {
+			t.Errorf("%s was not asked for, so nothing was tested of it", r.Kind)
+		}
+	}
+	var b snapshot.Builder
+	if _, _, err := source.Reread(t.Context(), parts, func(snapshot.Kind) string { return "v1" }, &b); err != nil {
+		t.Fatal(err)
+	}
+	if len(parts) < 60 {
+		t.Errorf("only %d parts were read", len(parts))
+	}
+	for _, path := range server.paths() {
+		configMap := strings.Contains(path, "/configmaps") && !strings.HasSuffix(path, "/configmaps/cilium-config")
+		if strings.Contains(strings.ToLower(path), "secret") || configMap || !strings.HasPrefix(path, "GET ") {
+			t.Errorf("asked for %s", path)
+		}
+	}
+}
+
+// Whoever makes a source cannot make it read Secrets, whatever the config let pass.
+func TestSecretsAreNoSourceOfHosts(t *testing.T) {
+	server := &everything{asked: map[string]bool{}}
+	cfg := serve(t, server)
+	_, err := source.New(cfg, source.Options{HostSources: []hostsource.Source{
+		ownSource(t, servicesKind, "Service"), ownSource(t, snapshot.KindOf("", "secrets"), "Secret"),
+	}})
+	if err == nil || err.Error() != "Secrets are never read: they cannot be a source of hosts" || len(server.paths()) > 0 {
+		t.Errorf("the error is %v, and the server was asked for %v", err, server.paths())
 	}
 }

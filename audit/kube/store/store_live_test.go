@@ -2,6 +2,9 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube/store"
@@ -192,4 +196,106 @@ func printed(t *testing.T, c *kubetest.Cluster, args ...string) string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// ended makes a store for one who is ended when it writes a status.
+func ended(t *testing.T, c *kubetest.Cluster) *store.Store {
+	t.Helper()
+	p := c.StartProxy(t, func(r *http.Request) kubetest.Answer {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/status") {
+			return kubetest.Fail(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
+		}
+		return nil
+	})
+	return newStore(t, p.Config(kubetest.Admin), store.Options{})
+}
+
+func testBare(t *testing.T, c *kubetest.Cluster, findings *store.Store) {
+	r := aRecord("a.example.com")
+	if _, err := ended(t, c).Create(t.Context(), r); err == nil {
+		t.Fatal("the status was written")
+	}
+	records, newer, err := findings.Load(t.Context())
+	if err != nil || len(records) != 1 || len(newer) != 0 {
+		t.Fatalf("load: %v, %v, %v", records, newer, err)
+	}
+	want := audit.Record{Finding: audit.Finding{ID: r.ID, Rule: r.Rule, Subject: r.Subject}}
+	sameRecord(t, want, records[0].Record)
+	if !records[0].Incomplete {
+		t.Error("it is not bare")
+	}
+	if _, err := findings.Create(t.Context(), r); !errors.Is(err, audit.ErrStored) {
+		t.Errorf("create it again: %v", err)
+	}
+	st := must(findings.Get(t.Context(), r.ID))(t)
+	st.Record = r
+	if st = must(findings.Update(t.Context(), st))(t); st.Incomplete {
+		t.Error("it is still bare")
+	}
+	sameRecord(t, r, st.Record)
+}
+
+func testTornLabels(t *testing.T, c *kubetest.Cluster, findings *store.Store) {
+	st := must(findings.Create(t.Context(), aRecord("a.example.com")))(t)
+	next := st
+	next.State, next.Reason, next.ResolvedAt = audit.StateResolved, audit.ReasonResolved, monday.Add(time.Hour)
+	if _, err := ended(t, c).Update(t.Context(), next); err == nil {
+		t.Fatal("the status was written")
+	}
+	again := must(findings.Get(t.Context(), st.ID))(t)
+	sameRecord(t, st.Record, again.Record)
+	again.Record = next.Record
+	again = must(findings.Update(t.Context(), again))(t)
+	sameRecord(t, next.Record, again.Record)
+	if got := printed(t, c, "-l", "state=Resolved"); !strings.Contains(got, st.ID) {
+		t.Errorf("it is not labelled: %s", got)
+	}
+}
+
+func testLostAnswer(t *testing.T, c *kubetest.Cluster, findings *store.Store) {
+	posts := func(r *http.Request) bool { return r.Method == http.MethodPost }
+	p := c.StartProxy(t, kubetest.First(1, posts, kubetest.Cut(0)))
+	r := aRecord("a.example.com")
+	if _, err := newStore(t, p.Config(kubetest.Admin), store.Options{}).Create(t.Context(), r); !errors.Is(err, audit.ErrStored) {
+		t.Fatalf("create: %v", err)
+	}
+	if !must(findings.Get(t.Context(), r.ID))(t).Incomplete {
+		t.Error("it is not bare")
+	}
+}
+
+func testExpiredList(t *testing.T, c *kubetest.Cluster, findings *store.Store) {
+	for i := range 5 {
+		must(findings.Create(t.Context(), aRecord(fmt.Sprintf("%d.example.com", i))))(t)
+	}
+	p := c.StartProxy(t, kubetest.First(1, kubetest.Page("findings", true), kubetest.Expire()))
+	records, _, err := newStore(t, p.Config(kubetest.Admin), store.Options{PageSize: 2}).Load(t.Context())
+	if err != nil || len(records) != 5 {
+		t.Errorf("load: %d records, %v", len(records), err)
+	}
+}
+
+// A page of findings that has to be read again is in the list once.
+func TestLoadCountsNothingTwice(t *testing.T) {
+	finding := func(host string) string {
+		return fmt.Sprintf(`{"apiVersion":"eventuallytrue.dev/v1alpha1","kind":"Finding","metadata":{"name":%q,"resourceVersion":"5"},
+			"spec":{"rule":"one-owner-per-host","subject":{"kind":"Host","name":%q}},"status":{"state":"Open"}}`, aRecord(host).ID, host)
+	}
+	tries := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		version, next, item := "7", "more", finding("a.example.com")
+		if r.URL.Query().Get("continue") != "" {
+			next, item = "", finding("b.example.com")
+			if tries++; tries <= 2 {
+				version = "" // which no list is without
+			}
+		}
+		fmt.Fprintf(w, `{"kind":"FindingList","metadata":{"resourceVersion":%q,"continue":%q},"items":[%s]}`, version, next, item)
+	}))
+	defer server.Close()
+	findings := newStore(t, &rest.Config{Host: server.URL}, store.Options{})
+	if all, newer, err := findings.Load(t.Context()); err != nil || len(all) != 2 || len(newer) > 0 || tries != 3 {
+		t.Errorf("after %d tries: %d findings, %v, %v", tries, len(all), newer, err)
+	}
 }

@@ -1,4 +1,4 @@
-package store_test
+package store
 
 import (
 	"regexp"
@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/eventuallytrue/audit/audit/kube/store"
 )
 
 func TestOwnerLabel(t *testing.T) {
@@ -22,7 +20,7 @@ func TestOwnerLabel(t *testing.T) {
 		{"no name is an owner's", "", "^owner-[0-9a-f]{16}$"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := store.OwnerLabel(tt.owner)
+			got := OwnerLabel(tt.owner)
 			if !regexp.MustCompile(tt.want).MatchString(got) {
 				t.Errorf("got %q, want %s", got, tt.want)
 			}
@@ -37,15 +35,35 @@ func TestOwnerLabelsOfDifferentOwnersDiffer(t *testing.T) {
 	owners := []string{"team a", "team-a", "team  a", "team/a", "-team-a", "Team a", "", "owner"}
 	// Whoever knows the label of another owner can call themselves that.
 	for _, o := range owners {
-		owners = append(owners, store.OwnerLabel(o)+"x", store.OwnerLabel(o+" "))
+		owners = append(owners, OwnerLabel(o)+"x", OwnerLabel(o+" "))
 	}
-	owners = append(owners, store.OwnerLabel("team a"))
+	owners = append(owners, OwnerLabel("team a"))
 	seen := map[string]string{}
 	for _, o := range owners {
-		label := store.OwnerLabel(o)
+		label := OwnerLabel(o)
 		if other, ok := seen[label]; ok && other != o {
 			t.Errorf("%q and %q are both %q", o, other, label)
 		}
 		seen[label] = o
+	}
+}
+
+func TestLabelled(t *testing.T) {
+	want := map[string]string{ruleLabel: "a", stateLabel: "Open"}
+	for _, c := range []struct {
+		says string
+		have map[string]string
+		is   bool
+	}{
+		{"the same are", map[string]string{ruleLabel: "a", stateLabel: "Open"}, true},
+		{"those of others do not count", map[string]string{ruleLabel: "a", stateLabel: "Open", "team": "x"}, true},
+		{"one that is missing does", map[string]string{ruleLabel: "a", "team": "x"}, false},
+		{"so does another value", map[string]string{ruleLabel: "a", stateLabel: "Resolved"}, false},
+		{"and one that should not be there", map[string]string{ruleLabel: "a", stateLabel: "Open", ownersLabel + "x": "true"}, false},
+		{"none are not", nil, false},
+	} {
+		if got := labelled(c.have, want); got != c.is {
+			t.Errorf("%s: labelled is %t", c.says, got)
+		}
 	}
 }

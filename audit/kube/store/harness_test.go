@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -88,5 +89,16 @@ func must[T any](v T, err error) func(*testing.T) T {
 			t.Fatal(err)
 		}
 		return v
+	}
+}
+
+var control = &kubetest.Shared{}
+
+func TestMain(m *testing.M) { os.Exit(control.Main(m)) }
+
+func kubectl(t *testing.T, c *kubetest.Cluster, args ...string) {
+	t.Helper()
+	if _, err := c.Kubectl(t.Context(), args...); err != nil {
+		t.Fatal(err)
 	}
 }
