@@ -2,6 +2,7 @@ package charts
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -17,6 +18,24 @@ import (
 
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
+
+// trailFile is the audit log of the API server, in the directory of the cluster.
+const trailFile = "audit.log"
+
+var control = &kubetest.Shared{Options: kubetest.Options{
+	// The server runs in a different directory.
+	APIServerFlags: []string{"--audit-policy-file", absolute(filepath.Join("testdata", "policy.yaml")), "--audit-log-path", trailFile},
+}}
+
+func TestMain(m *testing.M) { os.Exit(control.Main(m)) }
+
+func absolute(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
 
 func kubectl(t *testing.T, c *kubetest.Cluster, args ...string) string {
 	t.Helper()
@@ -37,15 +56,15 @@ func mustHelm(t *testing.T, c *kubetest.Cluster, args ...string) string {
 	return out
 }
 
-// installed installs the chart. There is nothing that would start its pods.
+// installed installs the chart. No node runs its pods.
 func installed(t *testing.T, c *kubetest.Cluster, text string) {
 	t.Helper()
 	mustHelm(t, c, "install", home, chart, "--namespace", home, "--create-namespace", values(t, text))
 	kubectl(t, c, "wait", "--for=condition=Established", "crd/findings.eventuallytrue.dev", "--timeout=30s")
 }
 
-// account returns a config and a kubeconfig with which the account of the chart's
-// pod logs in, by a token as the kubelet would ask for.
+// account returns a client config and a kubeconfig for the pod's service account, with
+// a token like the one that the kubelet requests.
 func account(t *testing.T, c *kubetest.Cluster) (*rest.Config, string) {
 	t.Helper()
 	admin := c.Config(kubetest.Admin)
@@ -70,17 +89,17 @@ func account(t *testing.T, c *kubetest.Cluster) (*rest.Config, string) {
 	return cfg, path
 }
 
-// await waits until something is so, and not for ever.
+// await waits for a condition, with a time limit.
 func await(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); !is(t.Context()); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
 
-// can reports whether the API server would let somebody do something.
+// can reports whether the API server allows a request.
 func can(ctx context.Context, t *testing.T, client kubernetes.Interface, verb, group, resource, namespace string) bool {
 	t.Helper()
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{

@@ -1,9 +1,9 @@
-// Package charts holds the chart that installs audit in a cluster, and the rights
-// that whoever runs it from elsewhere needs.
+// Package charts contains the Helm chart that installs audit in a cluster, and the
+// RBAC roles for running it from elsewhere.
 //
-// What the chart must know of the code is generated into audit/files: the kinds
-// that each rule reads, of which its ClusterRole is made, and the definition of
-// findings. Everything else in this package is tests.
+// Two files in audit/files are generated from the code: the kinds that each rule reads,
+// which the ClusterRole is based on, and the CustomResourceDefinition of findings. The
+// Go code of this package is tests only.
 package charts
 
 //go:generate go test . -run ^TestGenerated -update

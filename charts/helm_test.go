@@ -20,16 +20,15 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// update makes the tests write what is generated instead of comparing it.
-var update = flag.Bool("update", false, "write what is generated instead of comparing it")
+var update = flag.Bool("update", false, "write the generated files instead of comparing them")
 
 const (
 	chart      = "audit"
-	home       = "audit" // the release's name and namespace
+	home       = "audit" // the name and namespace of the release
 	moduleRoot = ".."
 )
 
-// helm runs helm and returns what it prints, on either output where it fails.
+// helm runs helm and returns its standard output, with standard error if it fails.
 func helm(t *testing.T, env []string, args ...string) (string, error) {
 	t.Helper()
 	if testing.Short() {
@@ -40,7 +39,7 @@ func helm(t *testing.T, env []string, args ...string) (string, error) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(tools, "helm"), args...)
-	own := t.TempDir() // what a person has set up for helm is no business of a test
+	own := t.TempDir() // independent of the user's own settings
 	cmd.Env = append(append(os.Environ(), env...), "HELM_CONFIG_HOME="+own, "HELM_CACHE_HOME="+own, "HELM_DATA_HOME="+own)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -50,21 +49,20 @@ func helm(t *testing.T, env []string, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// manifests are the objects that the chart makes, by kind and name, with the text
-// they came in.
+// manifests is the output of "helm template", and its objects by kind and name.
 type manifests struct {
 	text    string
 	objects map[string]*unstructured.Unstructured
 }
 
-// values writes a file of values for helm and returns its flag.
+// values writes a values file and returns the flag of helm for it.
 func values(t *testing.T, text string) string { return "--values=" + file(t, text) }
 
-// file writes a text to a file and returns its path.
+// file writes a text to a temporary file and returns its path.
 func file(t *testing.T, text string) string {
 	t.Helper()
-	// The folder of a test has its name, in which helm and kubectl take a comma for
-	// their own.
+	// t.TempDir contains the name of the test, and helm and kubectl split paths at a
+	// comma.
 	dir, err := os.MkdirTemp("", "charts")
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +75,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// render returns what the chart makes of values.
+// render returns the manifests of the chart for the given values.
 func render(t *testing.T, text string) manifests {
 	t.Helper()
 	out, err := helm(t, nil, "template", home, chart, "--namespace", home, values(t, text))
@@ -102,18 +100,18 @@ func render(t *testing.T, text string) manifests {
 		}
 		key := o.GetKind() + "/" + o.GetName()
 		if m.objects[key] != nil {
-			t.Errorf("%s is made twice", key)
+			t.Errorf("%s is rendered twice", key)
 		}
 		m.objects[key] = o
 	}
 }
 
-// as returns an object as its type has it, of which it may have no other fields.
+// as converts an object to its type. Unknown fields are an error.
 func as[T any](t *testing.T, m manifests, key string) *T {
 	t.Helper()
 	o := m.objects[key]
 	if o == nil {
-		t.Fatalf("there is no %s", key)
+		t.Fatalf("%s is missing", key)
 	}
 	into := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// finding is one as a sweep stores it, as far as its definition demands.
+// finding is a minimal stored finding.
 const finding = `
 apiVersion: eventuallytrue.dev/v1alpha1
 kind: Finding
@@ -15,35 +15,35 @@ metadata: {name: owner-known-0123456789, namespace: audit}
 spec: {rule: owner-known, subject: {kind: Namespace, name: shop}}
 `
 
-// TestUpgradeAndUninstallKeepFindings: an upgrade brings the definition of the new
-// chart, and takes neither findings nor the turn of whoever publishes just now.
+// TestUpgradeAndUninstallKeepFindings checks that an upgrade brings the new
+// CustomResourceDefinition, and keeps the findings and the holder of the Lease.
 func TestUpgradeAndUninstallKeepFindings(t *testing.T) {
 	c := control.Cluster(t)
 	installed(t, c, "")
 	kubectl(t, c, "apply", "-f", file(t, finding))
-	kubectl(t, c, "patch", "lease", "audit", "-n", home, "--type=merge", "-p", `{"spec": {"holderIdentity": "somebody", "leaseDurationSeconds": 15}}`)
-	// As an older chart had it.
+	kubectl(t, c, "patch", "lease", "audit", "-n", home, "--type=merge", "-p", `{"spec": {"holderIdentity": "publisher", "leaseDurationSeconds": 15}}`)
+	// Like that of an older chart.
 	kubectl(t, c, "patch", "crd", "findings.eventuallytrue.dev", "--type=json", "-p", `[{"op": "remove", "path": "/spec/names/shortNames"}]`)
 
 	mustHelm(t, c, "upgrade", home, chart, "--namespace", home, "--set", "mode=deployment", "--set", "config.cluster=other", "--force-conflicts")
 	checkKept(t, c)
-	if got := kubectl(t, c, "get", "lease", "audit", "-n", home, "-o", "jsonpath={.spec.holderIdentity}"); got != "somebody" {
-		t.Errorf("the upgrade gave the lease to %q", got)
+	if got := kubectl(t, c, "get", "lease", "audit", "-n", home, "-o", "jsonpath={.spec.holderIdentity}"); got != "publisher" {
+		t.Errorf("the upgrade changed the holder of the lease to %q", got)
 	}
 	if got := kubectl(t, c, "get", "crd", "findings.eventuallytrue.dev", "-o", "jsonpath={.spec.names.shortNames[0]}"); got != "fnd" {
-		t.Errorf("the definition is still the old one: its short name is %q", got)
+		t.Errorf("the CustomResourceDefinition is still the old one, with short name %q", got)
 	}
 	if got := kubectl(t, c, "get", "cronjobs,deployments", "-n", home, "-o", "name"); got != "deployment.apps/audit\n" {
-		t.Errorf("after the upgrade there is %s", got)
+		t.Errorf("workloads after the upgrade: %s", got)
 	}
 
 	out := mustHelm(t, c, "uninstall", home, "--namespace", home)
 	if !strings.Contains(out, "findings.eventuallytrue.dev") {
-		t.Errorf("helm does not say what stays: %s", out)
+		t.Errorf("helm does not say what it keeps: %s", out)
 	}
 	checkKept(t, c)
 	if got := kubectl(t, c, "get", "deployments,roles,configmaps,leases,serviceaccounts,networkpolicies", "-n", home, "-l", "app.kubernetes.io/instance=audit", "-o", "name"); got != "" {
-		t.Errorf("what else stays: %s", got)
+		t.Errorf("left after uninstalling: %s", got)
 	}
 
 	installed(t, c, "")
@@ -57,14 +57,15 @@ func checkKept(t *testing.T, c *kubetest.Cluster) {
 	}
 }
 
-// TestWhatWasAppliedByHandIsTakenOver, with the findings that were kept by it.
-func TestWhatWasAppliedByHandIsTakenOver(t *testing.T) {
+// TestInstallTakesOwnershipOfManifests checks that the chart can replace an installation
+// with kubectl, and keeps its findings.
+func TestInstallTakesOwnershipOfManifests(t *testing.T) {
 	c := control.Cluster(t)
 	kubectl(t, c, "apply", "-f", "../audit/api/v1alpha1/eventuallytrue.dev_findings.yaml")
 	kubectl(t, c, "wait", "--for=condition=Established", "crd/findings.eventuallytrue.dev", "--timeout=30s")
 	kubectl(t, c, "apply", "-f", "publish.yaml", "-f", file(t, finding))
 	if out, err := helm(t, c.Env(), "install", home, chart, "--namespace", home); err == nil || !strings.Contains(out, "ownership") {
-		t.Errorf("installs over what somebody else keeps: %v\n%s", err, out)
+		t.Errorf("installs without --take-ownership: %v\n%s", err, out)
 	}
 	mustHelm(t, c, "install", home, chart, "--namespace", home, "--take-ownership")
 	checkKept(t, c)
@@ -83,6 +84,28 @@ func TestNotesSayHowToSweepNow(t *testing.T) {
 	}
 	kubectl(t, c, strings.Fields(strings.TrimPrefix(command, "kubectl "))...)
 	if got := kubectl(t, c, "get", "jobs", "-n", home, "-o", "name"); got != "job.batch/audit-now\n" {
-		t.Errorf("%s made %q", command, got)
+		t.Errorf("%s created %q", command, got)
+	}
+}
+
+// TestServerAcceptsEveryObject applies all objects with strict validation, as a dry run.
+func TestServerAcceptsEveryObject(t *testing.T) {
+	c := control.Cluster(t)
+	kubectl(t, c, "create", "namespace", home)
+	for name, text := range map[string]string{
+		"the default":                      "",
+		"mode deployment":                  "mode: deployment",
+		"everything":                       everything,
+		"everything, as a CronJob":         strings.Replace(everything, "mode: deployment", "mode: cronjob", 1),
+		"a dashboard":                      "dashboard: {enabled: true}",
+		"other limits":                     `{resources: {limits: {memory: 250M, cpu: null}}, terminationGracePeriodSeconds: 60}`,
+		"no RBAC and no service account":   "{rbac: {create: false}, serviceAccount: {create: false}, networkPolicy: {enabled: false}}",
+		"a long name":                      "fullnameOverride: a23456789-b23456789-c23456789-d23456789-e23456789-f23456789",
+		"a macro as schedule":              `cronjob: {schedule: "@hourly", suspend: true}`,
+		"a time zone with daylight saving": `cronjob: {timeZone: America/Argentina/Buenos_Aires}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			kubectl(t, c, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", file(t, render(t, text).text))
+		})
 	}
 }

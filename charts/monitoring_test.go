@@ -13,18 +13,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestServiceMonitorFindsTheService, and the port in it. The kind is Prometheus
-// Operator's, so no API server of these tests knows it.
-func TestServiceMonitorFindsTheService(t *testing.T) {
+// TestServiceMonitorSelectsTheService checks the selector and the port. The API server of
+// the tests does not have the Prometheus Operator's kinds.
+func TestServiceMonitorSelectsTheService(t *testing.T) {
 	m := render(t, "{mode: deployment, serviceMonitor: {enabled: true, interval: 15s, labels: {release: prometheus}}}")
 	o := m.objects["ServiceMonitor/audit"]
 	if o == nil || o.GetAPIVersion() != "monitoring.coreos.com/v1" || o.GetLabels()["release"] != "prometheus" {
-		t.Fatalf("there is %+v", o)
+		t.Fatalf("ServiceMonitor: %+v", o)
 	}
 	service := as[corev1.Service](t, m, "Service/audit")
 	selector, _, _ := unstructured.NestedStringMap(o.Object, "spec", "selector", "matchLabels")
 	if len(selector) == 0 || !labels.SelectorFromSet(selector).Matches(labels.Set(service.Labels)) {
-		t.Errorf("%v selects no %v", selector, service.Labels)
+		t.Errorf("%v does not select %v", selector, service.Labels)
 	}
 	endpoints, _, _ := unstructured.NestedSlice(o.Object, "spec", "endpoints")
 	want := []any{map[string]any{"port": service.Spec.Ports[0].Name, "path": "/metrics", "interval": "15s"}}
@@ -32,22 +32,22 @@ func TestServiceMonitorFindsTheService(t *testing.T) {
 		t.Error(diff)
 	}
 	if !service.Spec.PublishNotReadyAddresses {
-		t.Error("the metrics of a pod that is not ready are lost")
+		t.Error("pods that are not ready are not scraped")
 	}
 }
 
-func TestNothingOfPrometheusUnlessAskedFor(t *testing.T) {
+func TestNoPrometheusObjectsByDefault(t *testing.T) {
 	for _, mode := range []string{"cronjob", "deployment"} {
 		for key, o := range render(t, "mode: "+mode).objects {
 			if o.GetAPIVersion() == "monitoring.coreos.com/v1" {
-				t.Errorf("in the mode %s there is %s", mode, key)
+				t.Errorf("mode %s renders %s", mode, key)
 			}
 		}
 	}
 }
 
-// TestAlertsAreTakenAsTheyAre: their templates are Prometheus's and not helm's.
-func TestAlertsAreTakenAsTheyAre(t *testing.T) {
+// TestAlertsAreCopiedVerbatim checks that Helm does not expand the templates in alerts.
+func TestAlertsAreCopiedVerbatim(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chart, "files", "alerts.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestAlertsAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestDashboardIsTakenAsItIs(t *testing.T) {
+func TestDashboardIsCopiedVerbatim(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chart, "files", "dashboard.json"))
 	if err != nil {
 		t.Fatal(err)

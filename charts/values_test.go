@@ -9,7 +9,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
-// everything switches on what the chart can make in the mode deployment.
+// everything sets as many values as possible, with mode deployment.
 const everything = `
 mode: deployment
 config:
@@ -55,47 +55,48 @@ func TestLint(t *testing.T) {
 	}
 }
 
-func TestWrongValuesAreRefused(t *testing.T) {
+func TestInvalidValuesAreRejected(t *testing.T) {
 	for _, tc := range []struct{ name, values, want string }{
-		{"a key that there is none of", "shedule: x", "additional properties 'shedule' not allowed"},
-		{"one inside", "cronjob: {shedule: x}", "additional properties 'shedule' not allowed"},
-		{"a mode that there is none of", "mode: daemonset", "at '/mode'"},
+		{"an unknown key", "shedule: x", "additional properties 'shedule' not allowed"},
+		{"an unknown nested key", "cronjob: {shedule: x}", "additional properties 'shedule' not allowed"},
+		{"an unknown mode", "mode: daemonset", "at '/mode'"},
 		{"no mode", "mode: null", "mode"},
 		{"a schedule of four fields", `cronjob: {schedule: "* * * *"}`, "at '/cronjob/schedule'"},
-		{"a schedule with a zone", `cronjob: {schedule: "TZ=UTC * * * * *"}`, "at '/cronjob/schedule'"},
-		{"no zone", `cronjob: {timeZone: ""}`, "at '/cronjob/timeZone'"},
-		{"retries without end", "cronjob: {backoffLimit: 100}", "at '/cronjob/backoffLimit'"},
-		{"a deadline in words", "cronjob: {activeDeadlineSeconds: 9m}", "at '/cronjob/activeDeadlineSeconds'"},
-		{"a time without a unit", "timeout: 300", "at '/timeout'"},
-		{"a time in days", "deployment: {interval: 1d}", "at '/deployment/interval'"},
-		{"half a digest", `image: {digest: "sha256:0123"}`, "at '/image/digest'"},
+		{"a schedule with a time zone", `cronjob: {schedule: "TZ=UTC * * * * *"}`, "at '/cronjob/schedule'"},
+		{"no time zone", `cronjob: {timeZone: ""}`, "at '/cronjob/timeZone'"},
+		{"too many retries", "cronjob: {backoffLimit: 100}", "at '/cronjob/backoffLimit'"},
+		{"a deadline with a unit", "cronjob: {activeDeadlineSeconds: 9m}", "at '/cronjob/activeDeadlineSeconds'"},
+		{"a duration without a unit", "timeout: 300", "at '/timeout'"},
+		{"a duration in days", "deployment: {interval: 1d}", "at '/deployment/interval'"},
+		{"an incomplete digest", `image: {digest: "sha256:0123"}`, "at '/image/digest'"},
 		{"a tag that is an image", "image: {tag: 'audit:v1'}", "at '/image/tag'"},
-		{"a quantity that is none", "resources: {limits: {memory: lots}}", "at '/resources/limits/memory'"},
+		{"an invalid quantity", "resources: {limits: {memory: lots}}", "at '/resources/limits/memory'"},
 		{"a label that is a number", "commonLabels: {floor: 3}", "at '/commonLabels/floor'"},
-		{"a token in the place of a Secret's name", "secrets: {slack: xoxb-1-A}", "at '/secrets/slack'"},
-		{"a Secret for something else", "secrets: {email: smtp}", "additional properties 'email' not allowed"},
+		{"a token instead of the name of a Secret", "secrets: {slack: xoxb-1-A}", "at '/secrets/slack'"},
+		{"an unknown Secret", "secrets: {email: smtp}", "additional properties 'email' not allowed"},
 		{"the right to read Secrets", `rbac: {extraKinds: [{group: "", resource: secrets}]}`, "at '/rbac/extraKinds/0/resource'"},
-		{"Secrets as a source of hosts", "config: {hostSources: [{resource: secrets}]}", "at '/config/hostSources/0/resource'"},
-		{"a rule that is switched off in words", "config: {rules: {owner-known: {enabled: 'no'}}}", "at '/config/rules/owner-known/enabled'"},
-		{"a block of addresses that is an address", "networkPolicy: {apiServer: {cidrs: [10.0.0.1]}}", "at '/networkPolicy/apiServer/cidrs/0'"},
-		{"a ServiceMonitor of pods that are gone", "serviceMonitor: {enabled: true}", "at '/mode': value must be 'deployment'"},
+		{"Secrets as a host source", "config: {hostSources: [{resource: secrets}]}", "at '/config/hostSources/0/resource'"},
+		{"a rule that is disabled with a string", "config: {rules: {owner-known: {enabled: 'no'}}}", "at '/config/rules/owner-known/enabled'"},
+		{"an address instead of a CIDR", "networkPolicy: {apiServer: {cidrs: [10.0.0.1]}}", "at '/networkPolicy/apiServer/cidrs/0'"},
+		{"a ServiceMonitor with mode cronjob", "serviceMonitor: {enabled: true}", "at '/mode': value must be 'deployment'"},
 		{"a flag without a dash", "extraArgs: [publish]", "at '/extraArgs/0'"},
-		{"a Secret that nothing reads", "secrets: {slack: audit-slack}", "no file in the config begins with /var/run/secrets/audit/slack/"},
+		{"a Secret that the config does not use", "secrets: {slack: audit-slack}", "no file in the config is in /var/run/secrets/audit/slack/"},
 		{
-			"a file of a Secret that is not named", "config: {slack: {tokenFile: /var/run/secrets/audit/slack/token}}",
-			"secrets.slack names no Secret",
+			"a file of a Secret that is not set", "config: {slack: {tokenFile: /var/run/secrets/audit/slack/token}}",
+			"secrets.slack is not set",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			out, err := helm(t, nil, "template", home, chart, values(t, tc.values))
 			if err == nil || !strings.Contains(out, tc.want) {
-				t.Errorf("error %v, and it does not say %q:\n%s", err, tc.want, out)
+				t.Errorf("error %v, want one with %q:\n%s", err, tc.want, out)
 			}
 		})
 	}
 }
 
-// TestConfigSurvives helm, which reads the values and writes them again.
+// TestConfigSurvives checks that the config means the same after Helm has parsed and
+// formatted it.
 func TestConfigSurvives(t *testing.T) {
 	rendered := as[configMap](t, render(t, everything), "ConfigMap/audit").Data["audit.yaml"]
 	c, err := config.Parse([]byte(rendered), "audit.yaml", catalog.All())
@@ -104,13 +105,13 @@ func TestConfigSurvives(t *testing.T) {
 	}
 	if c.Limits.NewFindings != 1000000 || len(c.Exceptions) != 1 || c.Exceptions[0].Reason != "moves in Q1: NET-1" ||
 		len(c.Owners.Teams) != 1 || len(c.HostSources) != 1 {
-		t.Errorf("the config of the ConfigMap is %+v", c)
+		t.Errorf("config in the ConfigMap: %+v", c)
 	}
 }
 
-// TestAuditTakesTheConfig, as the pod will, and refuses what is wrong with it in
-// ways that the chart's schema cannot know.
-func TestAuditTakesTheConfig(t *testing.T) {
+// TestAuditValidatesTheConfig checks that audit accepts the config in the ConfigMap, and
+// rejects mistakes that the schema of the chart does not cover.
+func TestAuditValidatesTheConfig(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs helm")
 	}
@@ -119,19 +120,19 @@ func TestAuditTakesTheConfig(t *testing.T) {
 		values, says string
 		code         int
 	}{
-		"of the default":            {"", "sound", 0},
-		"of everything":             {everything, "sound", 0},
-		"with a rule of no name":    {"config: {rules: {owner-knwon: {enabled: false}}}", "owner-knwon", 2},
-		"with a key that is none":   {"config: {clusters: prod}", "clusters", 2},
-		"with a wrong expression":   {"config: {hostSources: [{group: a.b, version: v1, resource: doors, kind: Door, hosts: '('}]}", "hosts", 2},
-		"with a time that is wrong": {"config: {findings: {keepResolved: 30d}}", "write 720h", 2},
+		"default":               {"", "valid: ", 0},
+		"everything":            {everything, "valid: ", 0},
+		"an unknown rule":       {"config: {rules: {owner-knwon: {enabled: false}}}", "owner-knwon", 2},
+		"an unknown key":        {"config: {clusters: prod}", "clusters", 2},
+		"an invalid expression": {"config: {hostSources: [{group: a.b, version: v1, resource: doors, kind: Door, hosts: '('}]}", "hosts", 2},
+		"an invalid duration":   {"config: {findings: {keepResolved: 30d}}", "write 720h", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conf := file(t, as[configMap](t, render(t, tc.values), "ConfigMap/audit").Data["audit.yaml"])
 			cmd := exec.CommandContext(t.Context(), program, "config", "check", conf)
 			out, err := cmd.CombinedOutput()
 			if cmd.ProcessState.ExitCode() != tc.code || !strings.Contains(string(out), tc.says) {
-				t.Errorf("%v, want the code %d and %q:\n%s", err, tc.code, tc.says, out)
+				t.Errorf("%v, want exit code %d and %q:\n%s", err, tc.code, tc.says, out)
 			}
 		})
 	}

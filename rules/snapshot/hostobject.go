@@ -13,7 +13,7 @@ type HostObject struct {
 	Hosts []HostPattern
 	// Odd are the first few claimed values that are not hosts and can't be
 	// compared with any, such as regular expressions.
-	Odd []string
+	Invalid []string
 	// Err is why it is not known what the object claims, empty if it could be
 	// read.
 	Err string

@@ -1,6 +1,5 @@
 {{- /*
-The port that a URL leads to. What comes without one leads to the port of its
-scheme.
+The port of a URL, by default that of its scheme.
 */}}
 {{- define "audit.port" -}}
 {{- $url := urlParse . }}
@@ -11,7 +10,7 @@ scheme.
 {{- end }}
 {{- end }}
 
-{{- /* A rule of egress, given blocks of addresses or peers, and TCP ports. */}}
+{{- /* An egress rule for CIDRs or peers, and TCP ports. */}}
 {{- define "audit.egress" -}}
 - ports:
     {{- range .ports }}

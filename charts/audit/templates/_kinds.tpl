@@ -1,15 +1,14 @@
 {{- /*
-The kinds that a sweep reads by this config, a line each and sorted: those that
-the rules need which are switched on, as files/kinds.yaml tells, and those that
-the config names as sources of hosts.
+The kinds that a sweep reads with this config, sorted, one per line: those that the
+enabled rules need according to files/kinds.yaml, and the host sources in the config.
 */}}
 {{- define "audit.kinds" -}}
 {{- $known := .Files.Get "files/kinds.yaml" | fromYaml }}
 {{- $kinds := $known.always }}
 {{- $hosts := false }}
 {{- range $name, $rule := $known.rules }}
-{{- $said := get ($.Values.config.rules | default dict) $name | default dict }}
-{{- if ne (toString $said.enabled) "false" }}
+{{- $setting := get ($.Values.config.rules | default dict) $name | default dict }}
+{{- if ne (toString $setting.enabled) "false" }}
 {{- $kinds = concat $kinds $rule.kinds }}
 {{- $hosts = or $hosts $rule.hostSources }}
 {{- end }}
@@ -37,12 +36,12 @@ the config names as sources of hosts.
 {{- join "\n" $kinds }}
 {{- end }}
 
-{{- /* A kind as kubectl names it. */}}
+{{- /* A kind in the notation of kubectl, resource.group. */}}
 {{- define "audit.kind" -}}
 {{- .resource }}{{ with .group }}.{{ . }}{{ end }}
 {{- end }}
 
-{{- /* The rules of a role that may read the kinds, a rule for each group. */}}
+{{- /* The rules of a role that allow reading the kinds, one for each API group. */}}
 {{- define "audit.readRules" -}}
 {{- $only := (.Files.Get "files/kinds.yaml" | fromYaml).only }}
 {{- $groups := dict }}

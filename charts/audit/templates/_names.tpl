@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 52 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* No longer than the name of a CronJob may be. */}}
+{{- /* Cut to the maximum length of a CronJob name. */}}
 {{- define "audit.fullname" -}}
 {{- $name := include "audit.name" . }}
 {{- if .Values.fullnameOverride }}
@@ -27,7 +27,7 @@ app.kubernetes.io/name: {{ include "audit.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- /* The labels of everything: of a key that is given twice, the chart's own counts. */}}
+{{- /* The labels of all objects. The chart's own labels take precedence. */}}
 {{- define "audit.labels" -}}
 {{- $own := include "audit.selectorLabels" . | fromYaml }}
 {{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") }}
@@ -37,8 +37,8 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
 {{- /*
-The metadata of an object, given the root. Beside it there may be the object's
-name, labels and annotations, and cluster for one that is in no namespace.
+The metadata of an object, given the root. Optional parameters are the object's name,
+labels and annotations, and cluster for a cluster-scoped object.
 */}}
 {{- define "audit.metadata" -}}
 name: {{ .name | default (include "audit.fullname" .root) }}

@@ -1,7 +1,6 @@
 {{- /*
-The template of a pod, given the root, its component and the arguments. It holds
-nothing that can be written to, and the token of the API server where client-go
-looks for it.
+The template of a pod, given the root, its component and the arguments. It has no
+writable volume, and mounts the token where client-go expects it.
 */}}
 {{- define "audit.pod" -}}
 {{- $own := merge (dict "app.kubernetes.io/component" .component) (include "audit.selectorLabels" .root | fromYaml) -}}
@@ -92,7 +91,7 @@ topologySpreadConstraints:
     - {name: config, mountPath: /etc/audit, readOnly: true}
     {{- range $kind, $secret := .root.Values.secrets }}
     {{- if $secret }}
-    - {name: {{ $kind }}, mountPath: {{ include "audit.secretFolder" $kind | trimSuffix "/" }}, readOnly: true}
+    - {name: {{ $kind }}, mountPath: {{ include "audit.secretDir" $kind | trimSuffix "/" }}, readOnly: true}
     {{- end }}
     {{- end }}
 {{- end }}
@@ -110,7 +109,7 @@ readinessProbe:
   timeoutSeconds: 5
 {{- end }}
 
-{{- /* Nine tenths of the limit: the rest is for what the collector does not count. */}}
+{{- /* 90% of the limit; the rest is for memory that the Go runtime does not count. */}}
 {{- define "audit.goMemLimit" -}}
 {{- $limit := dig "limits" "memory" "" .Values.resources | toString }}
 {{- if regexMatch "^[1-9][0-9]*Mi$" $limit }}
@@ -120,7 +119,7 @@ readinessProbe:
 {{- end }}
 {{- end }}
 
-{{- /* What the token of every pod is mounted as, and what this one is for. */}}
+{{- /* The volume for the token has the same content as the one that Kubernetes adds by default. */}}
 {{- define "audit.volumes" -}}
 - name: token
   projected:

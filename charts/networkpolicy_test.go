@@ -9,7 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// lines spells ports and peers, a line for each rule.
+// lines formats the ports and peers of a rule.
 func lines(ports []networkingv1.NetworkPolicyPort, peers []networkingv1.NetworkPolicyPeer) string {
 	var out []string
 	for _, p := range ports {
@@ -33,7 +33,7 @@ func TestNetworkPolicyAllowsWhatIsNeeded(t *testing.T) {
 		ingress, egress []string
 	}{
 		{"by default, DNS and the API server", "", nil, []string{dns, server}},
-		{"the metrics, where there are any", "mode: deployment", []string{"TCP/http"}, []string{dns, server}},
+		{"metrics, in mode deployment", "mode: deployment", []string{"TCP/http"}, []string{dns, server}},
 		{
 			"the API server at its address", "networkPolicy: {apiServer: {cidrs: [10.0.0.1/32, 10.0.0.2/32], ports: [6443]}}",
 			nil,
@@ -50,13 +50,13 @@ func TestNetworkPolicyAllowsWhatIsNeeded(t *testing.T) {
 			[]string{dns, server, "TCP/9091"},
 		},
 		{
-			"one behind a proxy, in its namespace", `{config: {pushgateway: {url: "https://push.example.org/x"}}, networkPolicy: {pushgateway: [{namespaceSelector: {}}]}}`,
+			"a Pushgateway behind a proxy, with peers", `{config: {pushgateway: {url: "https://push.example.org/x"}}, networkPolicy: {pushgateway: [{namespaceSelector: {}}]}}`,
 			nil,
 			[]string{dns, server, "TCP/443 namespaces &LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{},}"},
 		},
-		{"one without TLS at the port of HTTP", `{config: {pushgateway: {url: "http://push.example.org"}}}`, nil, []string{dns, server, "TCP/80"}},
+		{"a Pushgateway at the default port of HTTP", `{config: {pushgateway: {url: "http://push.example.org"}}}`, nil, []string{dns, server, "TCP/80"}},
 		{"a webhook", `{config: {webhook: {url: "https://[fd00::1]:8443/audit"}}}`, nil, []string{dns, server, "TCP/8443"}},
-		{"what else is asked for", `networkPolicy: {extraEgress: [{ports: [{protocol: TCP, port: 3128}]}]}`, nil, []string{dns, server, "TCP/3128"}},
+		{"additional egress", `networkPolicy: {extraEgress: [{ports: [{protocol: TCP, port: 3128}]}]}`, nil, []string{dns, server, "TCP/3128"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			spec := as[networkingv1.NetworkPolicy](t, render(t, tc.values), "NetworkPolicy/audit").Spec
@@ -82,6 +82,6 @@ func TestNetworkPolicyAllowsWhatIsNeeded(t *testing.T) {
 
 func TestNoNetworkPolicy(t *testing.T) {
 	if render(t, "networkPolicy: {enabled: false}").objects["NetworkPolicy/audit"] != nil {
-		t.Error("it is there")
+		t.Error("the NetworkPolicy is rendered")
 	}
 }

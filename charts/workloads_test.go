@@ -16,7 +16,7 @@ import (
 
 type configMap = corev1.ConfigMap
 
-// pods returns every template of a pod in what the chart makes.
+// pods returns all pod templates of the chart.
 func pods(t *testing.T, m manifests) map[string]corev1.PodTemplateSpec {
 	t.Helper()
 	out := map[string]corev1.PodTemplateSpec{}
@@ -30,7 +30,7 @@ func pods(t *testing.T, m manifests) map[string]corev1.PodTemplateSpec {
 	return out
 }
 
-func TestPodsMayDoNothingElse(t *testing.T) {
+func TestPodsAreRestricted(t *testing.T) {
 	yes, no := true, false
 	for _, mode := range []string{"cronjob", "deployment"} {
 		for name, pod := range pods(t, render(t, "mode: "+mode)) {
@@ -48,16 +48,16 @@ func TestPodsMayDoNothingElse(t *testing.T) {
 					t.Errorf("security context of the pod: %+v", s)
 				}
 				if a := pod.Spec.AutomountServiceAccountToken; a == nil || *a {
-					t.Error("the token is mounted twice, for ever")
+					t.Error("the token is also mounted by default")
 				}
 				for _, v := range c.VolumeMounts {
 					if !v.ReadOnly {
-						t.Errorf("%s can be written to", v.MountPath)
+						t.Errorf("%s is writable", v.MountPath)
 					}
 				}
 				for _, v := range pod.Spec.Volumes {
 					if v.Projected == nil && v.ConfigMap == nil && v.Secret == nil {
-						t.Errorf("volume %s is of another kind", v.Name)
+						t.Errorf("volume %s has an unexpected type", v.Name)
 					}
 				}
 				if len(c.Resources.Requests) != 2 || c.Resources.Limits.Memory().String() != "128Mi" {
@@ -68,7 +68,8 @@ func TestPodsMayDoNothingElse(t *testing.T) {
 	}
 }
 
-// TestCronJobEndsBeforeTheNext, is retried where that helps and is one at a time.
+// TestCronJobEndsBeforeTheNext checks the deadlines, retries and concurrency of the
+// CronJob.
 func TestCronJobEndsBeforeTheNext(t *testing.T) {
 	spec := as[batchv1.CronJob](t, render(t, ""), "CronJob/audit").Spec
 	const period = 600
@@ -76,16 +77,16 @@ func TestCronJobEndsBeforeTheNext(t *testing.T) {
 		t.Errorf("schedule %s, deadlines %d and %d", spec.Schedule, *spec.JobTemplate.Spec.ActiveDeadlineSeconds, *spec.StartingDeadlineSeconds)
 	}
 	if spec.ConcurrencyPolicy != batchv1.ForbidConcurrent || *spec.TimeZone != "Etc/UTC" {
-		t.Errorf("%s in the zone %s", spec.ConcurrencyPolicy, *spec.TimeZone)
+		t.Errorf("%s in time zone %s", spec.ConcurrencyPolicy, *spec.TimeZone)
 	}
 	policy := spec.JobTemplate.Spec.PodFailurePolicy.Rules
 	if len(policy) != 2 || policy[0].Action != batchv1.PodFailurePolicyActionIgnore || policy[1].Action != batchv1.PodFailurePolicyActionFailJob ||
 		!gocmp.Equal(policy[1].OnExitCodes.Values, []int32{2}) || *policy[1].OnExitCodes.ContainerName != "audit" {
-		t.Errorf("policy for failures: %+v", policy)
+		t.Errorf("pod failure policy: %+v", policy)
 	}
 	pod := spec.JobTemplate.Spec.Template.Spec
 	if pod.RestartPolicy != corev1.RestartPolicyNever || *spec.JobTemplate.Spec.PodReplacementPolicy != batchv1.Failed {
-		t.Error("two pods of one sweep can run side by side")
+		t.Error("two pods of one sweep can run at the same time")
 	}
 }
 
@@ -104,7 +105,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestMemoryLimitOfTheCollector(t *testing.T) {
+func TestGoMemoryLimit(t *testing.T) {
 	for limit, want := range map[string]string{"128Mi": "115MiB", "1Gi": "921MiB", "250M": "", "null": ""} {
 		env := pods(t, render(t, "resources: {limits: {memory: "+limit+"}}"))["cronjob"].Spec.Containers[0].Env
 		got := ""
@@ -132,7 +133,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-func TestAnotherConfigMakesAnotherPod(t *testing.T) {
+func TestChangedConfigChangesPod(t *testing.T) {
 	const key = "checksum/config"
 	first := pods(t, render(t, "mode: deployment"))["deployment"].Annotations[key]
 	second := pods(t, render(t, "{mode: deployment, config: {cluster: other}}"))["deployment"].Annotations[key]
@@ -157,31 +158,31 @@ func TestSecretsAreFiles(t *testing.T) {
 	}
 }
 
-func TestLabelsThatAreGivenTwice(t *testing.T) {
+func TestPrecedenceOfLabels(t *testing.T) {
 	m := render(t, `{
 		mode: deployment, commonLabels: {owner: platform, app.kubernetes.io/name: other}, podLabels: {owner: night, app.kubernetes.io/component: other},
 		commonAnnotations: {note: all}, podAnnotations: {note: pod, checksum/config: none}, serviceAccount: {annotations: {note: account}}}`)
 	d := as[appsv1.Deployment](t, m, "Deployment/audit")
 	pod := d.Spec.Template
 	for what, got := range map[string][2]string{
-		"label of all":                   {d.Labels["owner"], "platform"},
-		"label of pods over that of all": {pod.Labels["owner"], "night"},
-		"chart's own over that of all":   {d.Labels["app.kubernetes.io/name"], "audit"},
-		"chart's own over that of pods":  {pod.Labels["app.kubernetes.io/component"], "serve"},
-		"annotation of pods":             {pod.Annotations["note"], "pod"},
-		"annotation of one object":       {as[corev1.ServiceAccount](t, m, "ServiceAccount/audit").Annotations["note"], "account"},
-		"annotation of all":              {d.Annotations["note"], "all"},
+		"common label":                        {d.Labels["owner"], "platform"},
+		"pod label over common label":         {pod.Labels["owner"], "night"},
+		"chart's own label over common label": {d.Labels["app.kubernetes.io/name"], "audit"},
+		"chart's own label over pod label":    {pod.Labels["app.kubernetes.io/component"], "serve"},
+		"pod annotation":                      {pod.Annotations["note"], "pod"},
+		"annotation of one object":            {as[corev1.ServiceAccount](t, m, "ServiceAccount/audit").Annotations["note"], "account"},
+		"common annotation":                   {d.Annotations["note"], "all"},
 	} {
 		if got[0] != got[1] {
 			t.Errorf("%s: %q, want %q", what, got[0], got[1])
 		}
 	}
 	if pod.Annotations["checksum/config"] == "none" {
-		t.Error("the checksum is overwritten")
+		t.Error("the checksum can be overwritten")
 	}
 }
 
-// TestSelectors: each finds the pods that it is for and no others.
+// TestSelectors checks that each selector selects exactly its own pods.
 func TestSelectors(t *testing.T) {
 	m := render(t, everything)
 	set := func(selector map[string]string) labels.Selector { return labels.SelectorFromSet(selector) }
