@@ -59,9 +59,9 @@ type Record struct {
 // Notification returns what a sender has sent to an owner. Its Last and Pending are
 // empty if there is nothing.
 func (r *Record) Notification(sender, owner string) Notification {
-	for _, m := range r.Notifications {
-		if m.Sender == sender && m.Owner == owner {
-			return m
+	for _, n := range r.Notifications {
+		if n.Sender == sender && n.Owner == owner {
+			return n
 		}
 	}
 	return Notification{Sender: sender, Owner: owner}
@@ -69,16 +69,16 @@ func (r *Record) Notification(sender, owner string) Notification {
 
 // SetNotification replaces what a sender has sent to an owner. It does not change
 // the list in place, since other copies of the record may share it.
-func (r *Record) SetNotification(m Notification) {
-	told := slices.Clone(r.Notifications)
-	for i := range told {
-		if told[i].Sender == m.Sender && told[i].Owner == m.Owner {
-			told[i] = m
-			r.Notifications = told
+func (r *Record) SetNotification(n Notification) {
+	all := slices.Clone(r.Notifications)
+	for i := range all {
+		if all[i].Sender == n.Sender && all[i].Owner == n.Owner {
+			all[i] = n
+			r.Notifications = all
 			return
 		}
 	}
-	r.Notifications = append(told, m)
+	r.Notifications = append(all, n)
 	slices.SortFunc(r.Notifications, compareNotifications)
 }
 

@@ -24,8 +24,8 @@ type Notification struct {
 }
 
 // Notified reports whether the owner was notified that the finding exists.
-func (m Notification) Notified() bool {
-	switch m.Last {
+func (n Notification) Notified() bool {
+	switch n.Last {
 	case "", EventResolved, EventReleased:
 		return false
 	}

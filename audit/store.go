@@ -30,7 +30,7 @@ type Store interface {
 	// Get returns one record, or ErrNotStored.
 	Get(ctx context.Context, id string) (Stored, error)
 	// Create stores a record under its ID, or returns ErrStored if there is one,
-	// whoever wrote it.
+	// no matter who wrote it.
 	Create(ctx context.Context, r Record) (Stored, error)
 	// Update replaces a record, or returns ErrConflict if the store no longer holds
 	// that version.

@@ -76,7 +76,7 @@ func (s *swept) rule(name string) *rules.Rule {
 	return nil
 }
 
-// stopwatch measures the phases of a sweep. A nil one measures nothing.
+// stopwatch measures the phases of a sweep.
 type stopwatch struct {
 	clock  func() time.Time
 	began  time.Time // the current phase
@@ -89,9 +89,6 @@ func newStopwatch(clock func() time.Time, now time.Time) *stopwatch {
 
 // end ends the current phase and begins the next.
 func (w *stopwatch) end(phase string) {
-	if w == nil {
-		return
-	}
 	now := w.clock()
 	w.phases = append(w.phases, Phase{phase, now.Sub(w.began)})
 	w.began = now

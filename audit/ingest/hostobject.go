@@ -71,7 +71,7 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	case err != nil:
 		f.Err = err.Error()
 	}
-	f.Hosts, f.Odd = claims.Hosts, claims.Invalid
+	f.Hosts, f.Invalid = claims.Hosts, claims.Invalid
 	return f, nil
 }
 

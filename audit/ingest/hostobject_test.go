@@ -60,8 +60,8 @@ spec: {hosts: ["*.example.com", shop.example.com, "/x"]}
 			Group: "example.com", Kind: "Gate", Namespace: "team-a", Name: "front",
 			Created: created, HostsSet: created, Owner: snapshot.OwnerKey{Value: "team-a", Key: "owner"},
 		},
-		Hosts: []snapshot.HostPattern{{Host: "*.example.com", Deep: true}, {Host: "shop.example.com"}},
-		Odd:   []string{"/x"},
+		Hosts:   []snapshot.HostPattern{{Host: "*.example.com", Deep: true}, {Host: "shop.example.com"}},
+		Invalid: []string{"/x"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("object (-want +got):\n%s", diff)
@@ -79,7 +79,7 @@ func TestHostObjectThatCannotBeRead(t *testing.T) {
 		{"null, where that is asked for", "object.?spec.?hosts", "{hosts: null}", ""},
 	} {
 		got := takeHosts(t, gates(t, c.expression), "metadata: {name: a, namespace: b}\nspec: "+c.spec)
-		if got.Err != c.want || len(got.Hosts)+len(got.Odd) > 0 || got.Name != "a" {
+		if got.Err != c.want || len(got.Hosts)+len(got.Invalid) > 0 || got.Name != "a" {
 			t.Errorf("%s: got %.200v", c.says, got)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 
 // ReadJSON reads a page of a list in JSON, and calls a function with each object, so
 // that only that object is in memory: this is what bounds the memory of a sweep. The
-// bytes are valid until it returns.
-// The token of the next page usually follows the last object. A response that an API
-// server would not send, such as one with a duplicate member, is an error.
+// bytes are valid until it returns. The token of the next page usually follows the last
+// object. A response that an API server would not send, such as one with a duplicate
+// member, is an error.
 func ReadJSON(body io.Reader, p *Page, item func(json.RawMessage) error) error {
 	var list listHead
 	in := json.NewDecoder(body)

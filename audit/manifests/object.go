@@ -20,8 +20,7 @@ import (
 
 // typeMeta is the type of an object. The items of a list may leave it to the list.
 type typeMeta struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	APIVersion, Kind string
 }
 
 // fields are the top-level fields of an object, as parts of its text.
@@ -48,20 +47,32 @@ func fieldsOf(text []byte) (fields, error) {
 
 // typeMeta returns the type of the object. A missing field is taken from inherit.
 func (f fields) typeMeta(inherit typeMeta) (typeMeta, error) {
-	t := inherit
-	for name, to := range map[string]*string{"apiVersion": &t.APIVersion, "kind": &t.Kind} {
-		var value string
-		if text, ok := f[name]; ok {
-			if err := json.Unmarshal(text, &value); err != nil {
-				return t, fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		*to = cmp.Or(value, *to)
+	apiVersion, err := f.text("apiVersion")
+	if err != nil {
+		return typeMeta{}, err
 	}
+	kind, err := f.text("kind")
+	if err != nil {
+		return typeMeta{}, err
+	}
+	t := typeMeta{APIVersion: cmp.Or(apiVersion, inherit.APIVersion), Kind: cmp.Or(kind, inherit.Kind)}
 	if t.APIVersion == "" || t.Kind == "" {
 		return t, errors.New("apiVersion or kind is missing")
 	}
 	return t, nil
+}
+
+// text returns a field that is a string, empty if it is missing.
+func (f fields) text(name string) (string, error) {
+	text, ok := f[name]
+	if !ok {
+		return "", nil
+	}
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
 }
 
 // object ingests an object, or each item of a list. Fields that are missing in its type

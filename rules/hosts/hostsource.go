@@ -54,8 +54,8 @@ func unreadHosts(in rules.Input) []rules.Advisory {
 		switch {
 		case o.Err != "":
 			message = "its hosts could not be read: " + o.Err
-		case len(o.Odd) > 0:
-			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(o.Odd, ", ")
+		case len(o.Invalid) > 0:
+			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(o.Invalid, ", ")
 		default:
 			continue
 		}

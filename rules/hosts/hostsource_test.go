@@ -63,7 +63,7 @@ func TestHostObjectsClaimHosts(t *testing.T) {
 	unread := hostObject("Route", "team-b", "unread")
 	unread.Err = "no such key: spec"
 	odd := hostObject("Route", "team-b", "odd", "shop.example.com")
-	odd.Odd = []string{"HostRegexp(`.+`)", "shop.example.com:80"}
+	odd.Invalid = []string{"HostRegexp(`.+`)", "shop.example.com:80"}
 	deletedUnread := unread
 	deletedUnread.Deleting = true
 	ingress := snapshot.Ingress{

@@ -11,9 +11,9 @@ type HostObject struct {
 	Meta
 	// Hosts are the hosts it claims, sorted. None of them is empty.
 	Hosts []HostPattern
-	// Odd are the first few claimed values that are not hosts and can't be
+	// Invalid are the first few claimed values that are not hosts and can't be
 	// compared with any, such as regular expressions.
-	Odd []string
+	Invalid []string
 	// Err is why it is not known what the object claims, empty if it could be
 	// read.
 	Err string

@@ -23,7 +23,7 @@ import (
 func TestLiveRefusedEventsAreCountedAndTheOthersRecorded(t *testing.T) {
 	c := control.Cluster(t)
 	makeIngresses(t, c, "team-a", "team-b", "team-c")
-	// Here the right is given in one namespace alone.
+	// The right is granted in one namespace only.
 	events := eventRecorder(t, c, events.Options{})
 	must(c.Kubectl(t.Context(), "create", "role", "events", "-n", "team-b", "--verb=create", "--resource=events.events.k8s.io"))(t)
 	must(c.Kubectl(t.Context(), "create", "rolebinding", "events", "-n", "team-b", "--role=events", "--user="+kubetest.Guest))(t)
@@ -42,7 +42,7 @@ func TestLiveRefusedEventsAreCountedAndTheOthersRecorded(t *testing.T) {
 	}
 }
 
-func TestLiveObjectsThatMayNotBeLookedForAreCounted(t *testing.T) {
+func TestLiveObjectsThatMayNotBeReadAreCounted(t *testing.T) {
 	c := control.Cluster(t)
 	makeIngresses(t, c, "team-a")
 	if err := c.Allow(t.Context(), kubetest.Guest, eventRight); err != nil {
@@ -55,9 +55,9 @@ func TestLiveObjectsThatMayNotBeLookedForAreCounted(t *testing.T) {
 	}
 }
 
-// TestLiveEventsAreRecordedAgainUnlessTheAnswerSaysNo has a server that fails in
-// every way before it answers, and one that never does.
-func TestLiveEventsAreRecordedAgainUnlessTheAnswerSaysNo(t *testing.T) {
+// TestLiveEventsAreRetriedUnlessRefused has a server that fails in
+// every way before it responds, and one that never responds.
+func TestLiveEventsAreRetriedUnlessRefused(t *testing.T) {
 	c := control.Cluster(t)
 	makeIngresses(t, c, "team-a")
 	r := on(aRecord("shop.example.com"), webOf("team-a"))
@@ -72,11 +72,11 @@ func TestLiveEventsAreRecordedAgainUnlessTheAnswerSaysNo(t *testing.T) {
 		want   audit.DeliveryResult
 	}{
 		{"the third try to store it succeeds", storing, 2, unavailable, audit.DeliverySent},
-		{"it is stored and the answer breaks off", storing, 1, kubetest.Cut(1), audit.DeliverySent},
+		{"it is stored and the response ends early", storing, 1, kubetest.Cut(1), audit.DeliverySent},
 		{"it cannot be stored", storing, 1000, unavailable, audit.DeliveryFailed},
 		{"it is not wanted", storing, 1, invalid, audit.DeliveryRefused},
-		{"its object cannot be looked for", looking, 1000, unavailable, audit.DeliveryFailed},
-		{"what is served is not told", asking, 1000, unavailable, audit.DeliveryFailed},
+		{"its object cannot be read", looking, 1000, unavailable, audit.DeliveryFailed},
+		{"discovery fails", asking, 1000, unavailable, audit.DeliveryFailed},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			proxy := c.StartProxy(t, kubetest.First(row.fails, func(r *http.Request) bool {
@@ -152,9 +152,9 @@ func TestLiveTooManyEventsAreLeftOutAndCounted(t *testing.T) {
 	}
 }
 
-// TestLiveHostileTextsAreTakenAndPrint: the API server refuses what is too long and
-// takes all else, so that what does not print must be gone before.
-func TestLiveHostileTextsAreTakenAndPrint(t *testing.T) {
+// TestLiveHostileTextsAreAcceptedAndPrintable: the API server refuses texts that are
+// too long and accepts all others, so unprintable characters must be removed before.
+func TestLiveHostileTextsAreAcceptedAndPrintable(t *testing.T) {
 	c := control.Cluster(t)
 	makeIngresses(t, c, "team-a")
 	r := rand.New(rand.NewPCG(7, 7))
@@ -180,7 +180,7 @@ func TestLiveHostileTextsAreTakenAndPrint(t *testing.T) {
 	}
 }
 
-// awaitRight returns when the server goes by a right of the guest in a namespace.
+// awaitRight returns when a right of the guest in a namespace is effective.
 func awaitRight(t *testing.T, c *kubetest.Cluster, verb, resource, namespace string) {
 	t.Helper()
 	for range 200 {

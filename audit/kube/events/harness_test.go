@@ -54,10 +54,10 @@ func must[T any](v T, err error) func(*testing.T) T {
 	}
 }
 
-// monday is when the findings of tests are seen first.
+// monday is when the findings of tests are first seen.
 var monday = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
-// aRecord is an open finding on a host, with a field of each sort.
+// aRecord is an open finding on a host, with a field of each type.
 func aRecord(host string) audit.Record {
 	s := rules.Subject{Kind: "Host", Name: host}
 	return audit.Record{
@@ -75,7 +75,7 @@ func aRecord(host string) audit.Record {
 	}
 }
 
-// eventRight is the one right that Events need beside those of a sweep.
+// eventRight is the only right that Events need in addition to those of a sweep.
 var eventRight = rbacv1.PolicyRule{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create"}}
 
 // sweepRights are those of a sweep, as far as these tests need them.
@@ -85,8 +85,8 @@ var sweepRights = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"cilium-config"}, Verbs: []string{"get"}},
 }
 
-// eventRecorder returns what records Events as the guest, who may do what a sweep does
-// and what is given.
+// eventRecorder returns a recorder of Events for the guest, who has the rights of a sweep
+// and the given ones.
 func eventRecorder(t *testing.T, c *kubetest.Cluster, opts events.Options, more ...rbacv1.PolicyRule) *events.Recorder {
 	t.Helper()
 	for _, rule := range append(more, sweepRights...) {
@@ -107,7 +107,7 @@ func newEvents(t *testing.T, cfg *rest.Config, opts events.Options) *events.Reco
 	return events
 }
 
-// makeIngresses makes one Ingress "web" in each namespace, which is made, too.
+// makeIngresses creates the namespaces, with one Ingress "web" in each.
 func makeIngresses(t *testing.T, c *kubetest.Cluster, namespaces ...string) {
 	t.Helper()
 	client := clientset(t, c.Config(kubetest.Admin))
@@ -127,7 +127,7 @@ func webOf(namespace string) snapshot.Ref {
 	return snapshot.Ref{Group: "networking.k8s.io", Kind: "Ingress", Namespace: namespace, Name: "web"}
 }
 
-// on makes a record rest on objects.
+// on makes a record be about objects.
 func on(r audit.Record, refs ...snapshot.Ref) audit.Record {
 	r.Objects = nil
 	for _, ref := range refs {
@@ -170,13 +170,13 @@ func countByObject(list []eventsv1.Event) map[string]int {
 	return n
 }
 
-// letters are what hostile texts are made of; some are no letters at all.
+// letters are the parts of hostile texts; some are not letters.
 var letters = []string{
 	"a", "Z", "-", ".", "_", "/", " ", "<", "&", "\"", "\\", "\n", "\r", "\t", "\x00", "\x1b[2J", "\x7f",
 	"\xff", "\xc3\x28", "\xed\xa0\x80", "é", "е", "…", "\u2028", "\u202e", "\ufeff", "\ufffd", "\U0001F4A9", "=", ",", "null", "owner",
 }
 
-// text returns a text of no letter, one, or about as many as the limit or more.
+// text returns a text of zero, one, about limit, or more letters.
 func text(r *rand.Rand, limit int) string {
 	n := []int{0, 1, 7, limit - 1, limit, limit + 1, 3 * limit}[r.IntN(7)]
 	var b strings.Builder

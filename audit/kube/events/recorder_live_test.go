@@ -24,7 +24,7 @@ var (
 	nothing []audit.Delivery
 )
 
-func TestLiveDescribeShowsWhatBecameOfAFinding(t *testing.T) {
+func TestLiveDescribeShowsTransitionsOfAFinding(t *testing.T) {
 	c := control.Cluster(t)
 	makeIngresses(t, c, "team-a", "team-b")
 	events := eventRecorder(t, c, events.Options{Instance: "pod-1"}, eventRight)
@@ -43,7 +43,7 @@ func TestLiveDescribeShowsWhatBecameOfAFinding(t *testing.T) {
 		{audit.ReasonExcepted, resolved, "Normal   FindingExcepted"},
 	} {
 		before := len(recordedEvents(t, c))
-		// The second time is a repetition and adds nothing.
+		// The second call repeats the first and adds nothing.
 		for range 2 {
 			if diff := cmp.Diff(sent, events.Record(t.Context(), monday, became(step.why, step.r))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", step.why, diff)
@@ -69,7 +69,7 @@ func TestLiveDescribeShowsWhatBecameOfAFinding(t *testing.T) {
 	}
 }
 
-// describedEvents returns what kubectl describe shows of Events.
+// describedEvents returns the Events that kubectl describe shows.
 func describedEvents(out string) string {
 	_, shown, _ := strings.Cut(out, "\nEvents:")
 	return shown
@@ -117,7 +117,7 @@ func TestLiveEachTransitionHasItsOwnEvents(t *testing.T) {
 	}
 }
 
-// changed is a sweep that sees a finding in other words and of a severity.
+// changed is a sweep that sees a finding with another message and a severity.
 func changed(t *testing.T, r audit.Record, severity rules.Severity) *audit.Published {
 	t.Helper()
 	f := r.Finding
@@ -137,7 +137,7 @@ func unwritten(p *audit.Published) *audit.Published {
 	return p
 }
 
-func TestLiveEventsGoWhereTheObjectIs(t *testing.T) {
+func TestLiveEventsAreInTheNamespaceOfTheObject(t *testing.T) {
 	c := control.Cluster(t)
 	makeIngresses(t, c, "team-a", "gone", "going")
 	client := clientset(t, c.Config(kubetest.Admin))
@@ -184,8 +184,8 @@ func TestLiveEventsGoWhereTheObjectIs(t *testing.T) {
 	}
 }
 
-// TestLiveDescribeShowsEventsOfCustomKinds: of these only discovery tells the plural
-// and the versions, and two groups have a kind of one name.
+// TestLiveDescribeShowsEventsOfCustomKinds: only discovery knows their plural
+// and versions, and two groups have a kind of the same name.
 func TestLiveDescribeShowsEventsOfCustomKinds(t *testing.T) {
 	c := control.ClusterWithCRDs(t)
 	manifest := filepath.Join(t.TempDir(), "routes.yaml")

@@ -12,7 +12,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/kube/events"
 )
 
-func TestEventsThatAreCutShortSayWhy(t *testing.T) {
+func TestInterruptedRecordingSaysWhy(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cfg := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		cancel(errors.New("told to end"))
@@ -28,7 +28,7 @@ func TestEventsThatAreCutShortSayWhy(t *testing.T) {
 	}
 }
 
-func TestQuietSweepAsksForNothing(t *testing.T) {
+func TestQuietSweepSendsNoRequests(t *testing.T) {
 	cfg := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("it asks for %s", r.URL) }))
 	published := became(audit.ReasonConfirmed, on(aRecord("shop.example.com"), webOf("team-a")))
 	if got := newEvents(t, cfg, events.Options{}).Record(t.Context(), monday, published); got != nil {

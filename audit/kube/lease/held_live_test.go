@@ -14,8 +14,8 @@ import (
 	"github.com/eventuallytrue/audit/e2e/kubetest"
 )
 
-// A holder that is gone long since is waited for as well, since its clock says
-// nothing.
+// A holder that has long been gone is waited for as well, since its clock may be
+// wrong.
 func testTakeover(t *testing.T, c *kubetest.Cluster) {
 	first := must(newLease(t, c.Config(kubetest.Admin), "first").Acquire(t.Context(), patience))(t)
 	if err := first.Close(); err != nil {
@@ -50,7 +50,7 @@ func testCutOff(t *testing.T, c *kubetest.Cluster) {
 			time.Sleep(2 * leaseRetry)
 			off.Store(true)
 			cut := time.Now()
-			// The next one begins to watch when the renewals end.
+			// The next holder starts to watch when the renewals end.
 			second := must(newLease(t, c.Config(kubetest.Admin), "second").Acquire(t.Context(), patience))(t)
 			defer second.Close()
 			if !errors.Is(context.Cause(first.Context()), lease.ErrLost) {

@@ -22,7 +22,7 @@ const (
 	leaseRetry    = 200 * time.Millisecond
 )
 
-// patience is longer than anything that is waited for.
+// patience is longer than any wait in these tests.
 const patience = 20 * time.Second
 
 func newLease(t *testing.T, cfg *rest.Config, host string) *lease.Lease {
@@ -43,14 +43,14 @@ func TestLiveLease(t *testing.T) {
 		name string
 		test func(*testing.T, *kubetest.Cluster)
 	}{
-		{"goes at once from one who releases it to the next", testRelease},
-		{"names who has it to one who waited in vain", testHolderNamed},
+		{"passes at once from a holder that releases it to the next", testRelease},
+		{"names its holder when waiting for it failed", testHolderNamed},
 		{"is renewed for longer than it lasts", testRenewed},
-		{"is taken over when its holder has said nothing for its duration", testTakeover},
+		{"is taken over when its holder has not renewed it for its duration", testTakeover},
 		{"ends for a holder cut off from the server, before it is taken over", testCutOff},
-		{"ends at once for a holder who sees that somebody else has it", testStolen},
-		{"ends at once for a holder who sees it deleted", testDeleted},
-		{"outlives that somebody annotates it", testAnnotated},
+		{"ends at once for a holder that sees another holder", testStolen},
+		{"ends at once for a holder that sees it deleted", testDeleted},
+		{"survives an annotation by someone else", testAnnotated},
 		{"is released after the context of its holder has ended", testEnded},
 		{"is never held by two of many", testMany},
 	} {
@@ -138,7 +138,7 @@ func testMany(t *testing.T, c *kubetest.Cluster) {
 	var holders, turns atomic.Int32
 	done := make(chan error)
 	const many = 6
-	// One Lease value for several, too.
+	// Several also share one Lease value.
 	shared := newLease(t, c.Config(kubetest.Admin), "shared")
 	for i := range many {
 		lease := shared

@@ -15,9 +15,9 @@ import (
 
 func TestLeaseWithImpossibleTimes(t *testing.T) {
 	for name, opts := range map[string]lease.Options{
-		"renewed for longer than it lasts":    {Duration: time.Second, Renew: 2 * time.Second, Retry: 100 * time.Millisecond},
-		"renewed more seldom than it must be": {Renew: time.Second},
-		"renewed without a pause":             {Retry: -1},
+		"renewed for longer than it lasts":   {Duration: time.Second, Renew: 2 * time.Second, Retry: 100 * time.Millisecond},
+		"renewed less often than it must be": {Renew: time.Second},
+		"renewed without a pause":            {Retry: -1},
 	} {
 		if _, err := lease.New(&rest.Config{}, home, "audit", opts); err == nil {
 			t.Errorf("a lease %s is made", name)
@@ -25,7 +25,7 @@ func TestLeaseWithImpossibleTimes(t *testing.T) {
 	}
 }
 
-func TestLeaseOfNoRandomness(t *testing.T) {
+func TestLeaseWithoutRandomness(t *testing.T) {
 	l, err := lease.New(&rest.Config{}, home, "audit", lease.Options{Random: strings.NewReader("")})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestLeaseOfNoRandomness(t *testing.T) {
 	}
 }
 
-func TestLeaseThatIsForbiddenIsNotWaitedFor(t *testing.T) {
+func TestForbiddenLeaseIsNotWaitedFor(t *testing.T) {
 	cfg := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no", http.StatusForbidden)
 	}))
@@ -46,7 +46,7 @@ func TestLeaseThatIsForbiddenIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestLeaseOfAServerThatHangsIsGivenUp(t *testing.T) {
+func TestLeaseOnAServerThatHangs(t *testing.T) {
 	stop := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stop }))
 	defer server.Close()

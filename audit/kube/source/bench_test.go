@@ -19,7 +19,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// pagesOf serves one list in pages of protobuf, without a network between.
+// pagesOf serves one list in pages of protobuf, without a network.
 type pagesOf [][]byte
 
 func (p pagesOf) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -65,8 +65,8 @@ func newPages(t testing.TB, kind snapshot.Kind, pages int, object func(int) runt
 
 const objectsOfPage = 500
 
-// reads are kinds that are read in pages, with what reading may allocate for each
-// object: to decode what a fact is made of, and the fact.
+// reads are kinds that are read in pages, with how many allocations each object may take:
+// those to decode the needed fields, and those of the fact.
 func reads() map[snapshot.Kind]struct {
 	object func(int) runtime.Object
 	most   float64

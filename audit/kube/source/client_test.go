@@ -22,7 +22,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// recorder keeps the requests that pass.
+// recorder records the requests.
 type recorder struct {
 	mu       sync.Mutex
 	requests []*http.Request
@@ -35,7 +35,7 @@ func (r *recorder) decide(req *http.Request) kubetest.Answer {
 	return nil
 }
 
-// paths returns the paths that were asked for, sorted.
+// paths returns the requested paths, sorted.
 func (r *recorder) paths() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +127,7 @@ func TestWaitsGrowBetweenTries(t *testing.T) {
 	}
 }
 
-func TestServerThatIsNotThere(t *testing.T) {
+func TestServerIsUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestServerThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestCertificateThatNobodySignedIsNotTriedAgain(t *testing.T) {
+func TestUntrustedCertificateIsNotRetried(t *testing.T) {
 	tries := 0
 	source := newSource(t, &rest.Config{Host: serveTLS(t, newFakeAPI())}, source.Options{Sleep: func(context.Context, time.Duration) { tries++ }})
 	s := read(t, source, namespaces)
@@ -180,8 +180,8 @@ func TestUsageIsWhatTheServerSaw(t *testing.T) {
 		decide  kubetest.Decide
 		retries int64
 	}{
-		{"three pages are no retries", kubetest.First(0, anything, nil), 0},
-		{"a list that begins anew retries nothing", kubetest.First(1, laterPage, kubetest.Expire()), 0},
+		{"three pages are not retries", kubetest.First(0, anything, nil), 0},
+		{"a list that starts again is not a retry", kubetest.First(1, laterPage, kubetest.Expire()), 0},
 		{"client-go's own tries count", kubetest.First(3, laterPage, kubetest.TooManyRequests(0)), 3},
 		{"tries beyond those count", kubetest.First(15, laterPage, kubetest.TooManyRequests(0)), 15},
 		{"a failure of the server is tried again", kubetest.First(2, firstPage, kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd")), 2},
@@ -203,7 +203,7 @@ func TestUsageIsWhatTheServerSaw(t *testing.T) {
 	}
 }
 
-func TestUsageOfDiscoveryIsNoRetry(t *testing.T) {
+func TestDiscoveryIsNotARetry(t *testing.T) {
 	source := newSource(t, serve(t, newFakeAPI()), source.Options{})
 	read(t, source, routes)
 	if u := source.Usage(); u.Requests < 4 || u.Retries != 0 {
@@ -211,13 +211,13 @@ func TestUsageOfDiscoveryIsNoRetry(t *testing.T) {
 	}
 }
 
-// discoveryOnly matches the one request that asks what is served.
+// discoveryOnly matches the discovery request.
 func discoveryOnly(r *http.Request) bool { return r.URL.Path == discoveryPath }
 
-// gatewayKinds are custom kinds of which the fake API server has one.
+// gatewayKinds are custom kinds; the fake API server has one of them.
 var gatewayKinds = []snapshot.Kind{snapshot.GRPCRoutes, snapshot.Gateways, snapshot.HTTPRoutes, snapshot.XListenerSets}
 
-func TestDiscoveryIsAskedOnce(t *testing.T) {
+func TestDiscoveryIsRequestedOnce(t *testing.T) {
 	var seen recorder
 	source := newSource(t, serve(t, kubetest.Disturb(newFakeAPI(), seen.decide)), source.Options{PageSize: 100})
 	s := read(t, source, append(slices.Clone(gatewayKinds), snapshot.Ingresses, snapshot.Namespaces))
@@ -236,7 +236,7 @@ func TestDiscoveryIsAskedOnce(t *testing.T) {
 	}
 }
 
-func TestDiscoveryIsNotAskedWhereNothingNeedsIt(t *testing.T) {
+func TestDiscoveryIsNotRequestedWithoutCustomKinds(t *testing.T) {
 	var seen recorder
 	source := newSource(t, serve(t, kubetest.Disturb(newFakeAPI(), seen.decide)), source.Options{PageSize: 100})
 	read(t, source, []snapshot.Kind{snapshot.Ingresses, snapshot.Namespaces, snapshot.Pods})
@@ -246,12 +246,12 @@ func TestDiscoveryIsNotAskedWhereNothingNeedsIt(t *testing.T) {
 	}
 }
 
-func TestDiscoveryIsAskedAgainAfterAFault(t *testing.T) {
+func TestDiscoveryIsRetriedAfterAFault(t *testing.T) {
 	for name, answer := range map[string]kubetest.Answer{
-		"a server that is busy":     kubetest.TooManyRequests(-1),
-		"an answer that was cut":    kubetest.Cut(30),
-		"an answer that is garbled": ok(`{"kind":"APIGroupDiscoveryList","items":[`),
-		"a gateway without server":  kubetest.Text(502, "<html>"),
+		"a server that is busy": kubetest.TooManyRequests(-1),
+		"a truncated response":  kubetest.Cut(30),
+		"a corrupted response":  ok(`{"kind":"APIGroupDiscoveryList","items":[`),
+		"a bad gateway":         kubetest.Text(502, "<html>"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -262,7 +262,7 @@ func TestDiscoveryIsAskedAgainAfterAFault(t *testing.T) {
 	}
 }
 
-// Without an answer of discovery no custom kind is known; the others are.
+// Without discovery all custom kinds are unknown, and no others.
 func TestCustomKindsAreUnknownWithoutDiscovery(t *testing.T) {
 	const groupList = `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"gateway.networking.k8s.io"}]}`
 	for name, tt := range map[string]struct {
@@ -274,11 +274,11 @@ func TestCustomKindsAreUnknownWithoutDiscovery(t *testing.T) {
 			ok(groupList), snapshot.Failed,
 			"the server only says group by group what it serves: it is older than Kubernetes 1.27, or its aggregated discovery is off",
 		},
-		"that the account may not ask for": {
+		"that the account may not request": {
 			kubetest.Fail(403, metav1.StatusReasonForbidden, `forbidden: User "guest" cannot get path "/apis"`),
 			snapshot.Forbidden, `forbidden: User "guest" cannot get path "/apis"`,
 		},
-		"of a server that is none": {
+		"of a server that is not an API server": {
 			kubetest.Text(404, "not here"), snapshot.Failed,
 			"the server does not say what it serves: is it a Kubernetes API server?",
 		},
@@ -287,7 +287,7 @@ func TestCustomKindsAreUnknownWithoutDiscovery(t *testing.T) {
 			"the server says that it serves nothing at all: is it a Kubernetes API server?",
 		},
 		"that a gateway forbids": {kubetest.Text(403, "no entry"), snapshot.Forbidden, "no entry"},
-		"of a server that errs for good": {
+		"of a server that fails permanently": {
 			kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd"), snapshot.Failed, "HTTP 500: etcd",
 		},
 	} {

@@ -13,7 +13,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// worldKinds are all kinds that the source can read with typed clients.
+// worldKinds are all kinds that the source reads with typed clients.
 var worldKinds = slices.Concat(snapshot.WorkloadKinds(), snapshot.AdmissionKinds(), []snapshot.Kind{
 	snapshot.Namespaces, snapshot.Pods, snapshot.Ingresses, snapshot.IngressClasses, snapshot.NetworkPolicies,
 })
@@ -137,8 +137,8 @@ func kubectl(t *testing.T, c *kubetest.Cluster, args ...string) {
 	}
 }
 
-// specs are such as the definitions of the kinds ask for; %[1]d is the number of
-// the object. Of a kind that is not here anything is admitted.
+// specs are valid for the definitions of the kinds; %[1]d is the number of
+// the object. For other kinds any spec is admitted.
 var specs = map[snapshot.Kind]string{
 	snapshot.Gateways:                     `{gatewayClassName: shared, listeners: [{name: http, port: 80, protocol: HTTP}]}`,
 	snapshot.ListenerSets:                 `{parentRef: {name: edge}, listeners: [{name: http, port: 80, protocol: HTTP, hostname: shop-%[1]d.example.com}]}`,
@@ -148,19 +148,19 @@ var specs = map[snapshot.Kind]string{
 	snapshot.ClusterNetworkPolicies:       `{tier: Admin, priority: %[1]d, subject: {namespaces: {}}, ingress: [{action: Deny, from: [{namespaces: {}}]}]}`,
 	snapshot.AdminNetworkPolicies:         `{priority: %[1]d, subject: {namespaces: {}}, ingress: [{action: Deny, from: [{namespaces: {}}]}]}`,
 	snapshot.BaselineAdminNetworkPolicies: `{subject: {namespaces: {}}, ingress: [{action: Deny, from: [{namespaces: {}}]}]}`,
-	// An empty list means something else than none.
+	// An empty list differs from a missing one.
 	snapshot.CiliumNetworkPolicies: `{endpointSelector: {}, ingress: [{fromEndpoints: []}], egress: []}`,
 	snapshot.CalicoTiers:           `{order: %[1]d}`,
 	snapshot.StoredCalicoTiers:     `{order: %[1]d}`,
 }
 
-// onlyNames are the names of kinds that have not just any.
+// onlyNames are the object names of kinds whose names are not free.
 var onlyNames = map[snapshot.Kind][]string{
 	snapshot.BaselineAdminNetworkPolicies: {"default"},
 	snapshot.CiliumConfigs:                {"cilium-config"},
 }
 
-// names returns what the objects of a kind are called in the custom world.
+// names returns the names of a kind's objects in the custom world.
 func names(kind snapshot.Kind) []string {
 	if only, ok := onlyNames[kind]; ok {
 		return only
@@ -172,7 +172,7 @@ func names(kind snapshot.Kind) []string {
 	return names
 }
 
-// customKinds returns all custom kinds that there are facts of, sorted.
+// customKinds returns all custom kinds that have facts, sorted.
 func customKinds() []snapshot.Kind {
 	var kinds []snapshot.Kind
 	for _, c := range ingest.Customs() {

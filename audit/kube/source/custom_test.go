@@ -16,7 +16,7 @@ import (
 
 var allRoutes = []string{"r1", "r2", "r3", "r4", "r5"}
 
-// What comes as JSON is read with the same care as what typed clients read.
+// Kinds that come as JSON are read with the same care as typed ones.
 func TestRoutesAreRead(t *testing.T) {
 	for name, decide := range survivable("httproutes") {
 		t.Run(name, func(t *testing.T) {
@@ -51,9 +51,9 @@ func TestExpiredListOfRoutesThrowsAwayWhatWasRead(t *testing.T) {
 	}
 }
 
-// An object that makes no sense does so however often it is asked for, and
-// without it the kind is not known.
-func TestRouteThatMakesNoSenseIsNotAskedForAgain(t *testing.T) {
+// An invalid object stays invalid however often it is read, and without it
+// the kind is unknown.
+func TestInvalidRouteIsNotReadAgain(t *testing.T) {
 	var seen recorder
 	odd := ok(`{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"spec":[]}]}`)
 	decide := func(r *http.Request) kubetest.Answer {
@@ -83,7 +83,7 @@ const (
 	ownCiliumConfig    = "/api/v1/namespaces/cilium/configmaps/cilium-config"
 )
 
-func TestCiliumConfigIsAskedForByName(t *testing.T) {
+func TestCiliumConfigIsReadByName(t *testing.T) {
 	const config = `{"metadata":{"name":"cilium-config","namespace":"kube-system"},"data":{"enable-policy":"never"}}`
 	for name, tt := range map[string]struct {
 		api   hostAPI
@@ -113,7 +113,7 @@ func TestCiliumConfigIsAskedForByName(t *testing.T) {
 			snapshot.Read{Status: snapshot.Forbidden, Err: "no"},
 			[]string{ownCiliumConfig, systemCiliumConfig, discoveryPath},
 		},
-		"and one that makes no sense is unknown": {
+		"and an invalid one is unknown": {
 			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{"metadata":7}`}},
 			snapshot.Read{
 				Status: snapshot.Failed,
@@ -121,7 +121,7 @@ func TestCiliumConfigIsAskedForByName(t *testing.T) {
 			},
 			[]string{systemCiliumConfig, discoveryPath},
 		},
-		"and another object is none": {
+		"and another object is not accepted": {
 			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{}`}},
 			snapshot.Read{Status: snapshot.Failed, Err: "not one of the objects that matter of its kind"},
 			[]string{systemCiliumConfig, discoveryPath},
@@ -150,15 +150,15 @@ func TestCiliumConfigIsAskedForByName(t *testing.T) {
 	}
 }
 
-func TestCiliumConfigIsAskedForAgain(t *testing.T) {
+func TestCiliumConfigIsRetried(t *testing.T) {
 	api := hostAPI{serves: []string{ciliumServed}, objects: map[string]string{
 		systemCiliumConfig: `{"metadata":{"name":"cilium-config","namespace":"kube-system"}}`,
 	}}
 	config := kubetest.Page("cilium-config", false)
 	for name, answer := range map[string]kubetest.Answer{
-		"after a 429":                 kubetest.TooManyRequests(-1),
-		"after an error":              kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd"),
-		"after an answer that is cut": kubetest.Cut(10),
+		"after a 429":                kubetest.TooManyRequests(-1),
+		"after an error":             kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd"),
+		"after a truncated response": kubetest.Cut(10),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,13 +189,13 @@ func TestVersionThatIsRead(t *testing.T) {
 		serves []string
 		want   snapshot.Read
 	}{
-		"is the one there is":                 {[]string{alpha2}, snapshot.Read{Version: "v1alpha2", Status: snapshot.Listed}},
-		"is the one that is preferred here":   {[]string{v1, alpha2, beta}, snapshot.Read{Version: "v1beta1", Status: snapshot.Listed}},
-		"is none of a group with other kinds": {[]string{others}, snapshot.Read{Version: "v1beta1", Status: snapshot.Absent}},
+		"is the only one":                         {[]string{alpha2}, snapshot.Read{Version: "v1alpha2", Status: snapshot.Listed}},
+		"is the one that audit prefers":           {[]string{v1, alpha2, beta}, snapshot.Read{Version: "v1beta1", Status: snapshot.Listed}},
+		"is absent from a group with other kinds": {[]string{others}, snapshot.Read{Version: "v1beta1", Status: snapshot.Absent}},
 		"is not guessed": {[]string{v2, v1}, snapshot.Read{
 			Status: snapshot.Failed, Err: "served only in versions [v2 v1], which are not supported",
 		}},
-		"is not known where the server is away": {[]string{stale}, snapshot.Read{
+		"is unknown where the group's server is down": {[]string{stale}, snapshot.Read{
 			Status: snapshot.Failed, Err: "the API server cannot reach the server of this group",
 		}},
 	} {
@@ -218,7 +218,7 @@ const (
 	antreaServed = "crd.antrea.io/v1beta1 networkpolicies NetworkPolicy"
 )
 
-// engines are kinds of policies, so that others are looked for as well.
+// engines are kinds of policies, so that unsupported ones are looked for.
 var engines = []snapshot.Kind{snapshot.CiliumNetworkPolicies}
 
 func unmodelled(s *snapshot.Snapshot) []snapshot.Unsupported {
@@ -229,7 +229,7 @@ func unmodelled(s *snapshot.Snapshot) []snapshot.Unsupported {
 	return out
 }
 
-func TestPoliciesThatNothingUnderstandsAreFound(t *testing.T) {
+func TestUnsupportedPoliciesAreFound(t *testing.T) {
 	cilium := snapshot.Read{Kind: snapshot.CiliumNetworkPolicies, Version: "v2", Status: snapshot.Absent}
 	for name, tt := range map[string]struct {
 		kinds  []snapshot.Kind
@@ -254,7 +254,7 @@ func TestPoliciesThatNothingUnderstandsAreFound(t *testing.T) {
 			[]snapshot.Unsupported{{Kind: antreaPolicies}},
 			[]snapshot.Read{{Kind: antreaPolicies, Version: "v1beta1", Status: snapshot.Forbidden, Err: "no"}},
 		},
-		"not at all, if nobody asks for policies": {routes, antreaServed, "403", nil, nil},
+		"not at all, if no policies are requested": {routes, antreaServed, "403", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -274,8 +274,8 @@ func TestPoliciesThatNothingUnderstandsAreFound(t *testing.T) {
 	}
 }
 
-// What was read of a list that expired counts as little as with other kinds.
-func TestPoliciesThatNothingUnderstandsAreReadInPages(t *testing.T) {
+// As for other kinds, what was read of an expired list does not count.
+func TestUnsupportedPoliciesAreReadInPages(t *testing.T) {
 	api := &fakeAPI{names: map[string][]string{antreaPath: {"a", "b", "c"}}, serves: []string{antreaServed}}
 	expire := kubetest.First(always, kubetest.Page("networkpolicies", true), kubetest.Expire())
 	s := read(t, newSource(t, serve(t, kubetest.Disturb(api, expire)), source.Options{}), engines)
@@ -294,8 +294,8 @@ func TestPoliciesThatNothingUnderstandsAreReadInPages(t *testing.T) {
 	}
 }
 
-// A deadline must not make a cluster look as if there were none of them.
-func TestPoliciesThatNothingUnderstandsTakeTooLong(t *testing.T) {
+// A deadline must not make a cluster look as if it had none.
+func TestUnsupportedPoliciesTakeTooLong(t *testing.T) {
 	api := hostAPI{serves: []string{antreaServed, "example.com/v1 fancynetworkpolicies FancyNetworkPolicy"}}
 	hang := kubetest.First(always, kubetest.Page("networkpolicies", false), kubetest.Hang())
 	source := newSource(t, serve(t, kubetest.Disturb(api, hang)), source.Options{})

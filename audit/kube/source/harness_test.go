@@ -31,8 +31,8 @@ var (
 	routes     = []snapshot.Kind{snapshot.HTTPRoutes}
 )
 
-// newSource returns a source that reads two objects a page and waits for
-// nothing, but the options say otherwise.
+// newSource returns a source that reads two objects a page and does not wait,
+// unless the options say otherwise.
 func newSource(t *testing.T, cfg *rest.Config, opts source.Options) *source.Source {
 	t.Helper()
 	if opts.PageSize == 0 {
@@ -55,7 +55,7 @@ func serve(t *testing.T, handler http.Handler) *rest.Config {
 	return &rest.Config{Host: server.URL}
 }
 
-// serveTLS serves with a certificate that nobody signed, and returns the URL.
+// serveTLS serves with an untrusted certificate, and returns the URL.
 func serveTLS(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -93,8 +93,8 @@ func routeNames(s *snapshot.Snapshot) []string {
 	return names
 }
 
-// fakeAPI serves lists as an API server does, page by page. client-go's fake
-// clientset knows no pages.
+// fakeAPI serves lists page by page, as an API server does. client-go's fake
+// clientset does not support pages.
 type fakeAPI struct {
 	mu     sync.Mutex
 	names  map[string][]string // of the objects, by the path of the list
@@ -151,7 +151,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list answers with one page. The token of the next is the number of objects
+// list responds with one page. The token of the next is the number of objects
 // before it.
 func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, names []string) {
 	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
@@ -169,7 +169,7 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, names []string) {
 	answer(w, map[string]any{"metadata": meta, "items": items})
 }
 
-// discover answers what a group serves, if the path is that of one.
+// discover responds with what a group serves, if the path is that of a group.
 func (f *fakeAPI) discover(w http.ResponseWriter, path string) bool {
 	var resources []metadata
 	for list := range f.names {
@@ -184,8 +184,8 @@ func (f *fakeAPI) discover(w http.ResponseWriter, path string) bool {
 	return true
 }
 
-// discovery answers what is served: a line for each kind and version, as
-// "group/version plural Kind", with "cluster" or "stale" behind it where that is so.
+// discovery responds with what is served: a line for each kind and version, as
+// "group/version plural Kind", followed by "cluster" or "stale" where that applies.
 func discovery(w http.ResponseWriter, serves []string) {
 	groups := []any{}
 	for _, line := range serves {
@@ -214,6 +214,6 @@ func discovery(w http.ResponseWriter, serves []string) {
 
 func answer(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	// A failed write is a client that is gone.
+	// A failed write means that the client is gone.
 	_ = json.NewEncoder(w).Encode(body)
 }

@@ -56,7 +56,7 @@ func TestLiveHostSources(t *testing.T) {
 		for _, h := range o.Hosts {
 			line += fmt.Sprint(" ", h.Host)
 		}
-		got = append(got, strings.Join(append([]string{line}, o.Odd...), " | "))
+		got = append(got, strings.Join(append([]string{line}, o.Invalid...), " | "))
 	}
 	want := []string{
 		"DomainMapping default/blog.example.com true blog.example.com",

@@ -22,8 +22,8 @@ const (
 	mappings     snapshot.Kind = "domainmappings.serving.knative.dev"
 )
 
-// hostAPI is an API server with custom kinds: what it serves, as discovery takes
-// it, and what it answers to a list.
+// hostAPI is an API server with custom kinds: what it serves, in the form of discovery,
+// and its responses to lists.
 type hostAPI struct {
 	serves  []string
 	lists   map[string]string // the items by path; "403" forbids
@@ -53,7 +53,7 @@ func (a hostAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownSource is a source of the config for a kind.
+// ownSource is a host source from the config for a kind.
 func ownSource(t *testing.T, kind snapshot.Kind, object string) hostsource.Source {
 	t.Helper()
 	hosts, err := hostsource.Compile("object.spec.host")
@@ -166,7 +166,7 @@ func TestHostSourcesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestHostSourcesAreUnknownWhereNobodySaysWhatIsServed(t *testing.T) {
+func TestHostSourcesAreUnknownWithoutDiscovery(t *testing.T) {
 	s := readHosts(t, http.NotFoundHandler(), hostsource.BuiltIn()...)
 	if len(s.Reads()) != len(hostsource.BuiltIn()) || s.Status(snapshot.HostSources) != snapshot.Failed {
 		t.Errorf("the sources are %s, by %+v", s.Status(snapshot.HostSources), s.Reads())

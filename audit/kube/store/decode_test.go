@@ -110,7 +110,7 @@ func TestDecodeDropsNoField(t *testing.T) {
 	}
 }
 
-// fullMetadata has every field that there is.
+// fullMetadata has every field set.
 func fullMetadata(t *testing.T) metav1.ObjectMeta {
 	t.Helper()
 	var m metav1.ObjectMeta
@@ -121,7 +121,7 @@ func fullMetadata(t *testing.T) metav1.ObjectMeta {
 	return m
 }
 
-// rewritten returns what is read of a record that was written.
+// rewritten returns a record that was written and read back.
 func rewritten(t *testing.T, r audit.Record) audit.Record {
 	t.Helper()
 	f := newFinding(r)

@@ -20,13 +20,13 @@ import (
 
 const hostileRule = "one-owner-per-host"
 
-// letters are what hostile texts are made of; some are no letters at all.
+// letters are the parts of hostile texts; some are not letters.
 var letters = []string{
 	"a", "Z", "-", ".", "_", "/", " ", "<", "&", "\"", "\\", "\n", "\r", "\t", "\x00", "\x1b[2J", "\x7f",
 	"\xff", "\xc3\x28", "\xed\xa0\x80", "é", "е", "…", "\u2028", "\u202e", "\ufeff", "\ufffd", "\U0001F4A9", "=", ",", "null", "owner",
 }
 
-// text returns a text of no letter, one, or about as many as the limit or more.
+// text returns a text of zero, one, about limit, or more letters.
 func text(r *rand.Rand, limit int) string {
 	n := []int{0, 1, 7, limit - 1, limit, limit + 1, 3 * limit}[r.IntN(7)]
 	var b strings.Builder
@@ -89,8 +89,7 @@ func TestFitCountsObjectsThatItCuts(t *testing.T) {
 	}
 }
 
-// What is stored and loaded again has to be what is judged again, or every sweep
-// would write.
+// What is loaded must equal what the next sweep finds, or every sweep would write.
 func TestLiveHostileFindingsAreWrittenOnce(t *testing.T) {
 	findings := newStore(t, findingsCluster(t).Config(kubetest.Admin), store.Options{PageSize: 7})
 	r := rand.New(rand.NewPCG(3, 4))
@@ -114,7 +113,7 @@ func TestLiveHostileFindingsAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// publish brings the store in line with an evaluation, and returns how many findings
+// publish updates the store to match an evaluation, and returns how many findings
 // it wrote.
 func publish(t *testing.T, findings *store.Store, sweep audit.Reconciler, ev *audit.Evaluation, want audit.Reason) int {
 	t.Helper()
@@ -147,7 +146,7 @@ func publish(t *testing.T, findings *store.Store, sweep audit.Reconciler, ev *au
 	return writes
 }
 
-// The longest finding that the schema lets pass, in letters that take six bytes.
+// The longest finding that the schema accepts, in letters that take six bytes.
 func TestLiveLongestFindingCanBeStored(t *testing.T) {
 	findings := newStore(t, findingsCluster(t).Config(kubetest.Admin), store.Options{})
 	long := func(n int, last string) string { return strings.Repeat("\x01", n-len(last)) + last }

@@ -22,7 +22,7 @@ import (
 // home is the namespace that findings and leases of tests are in.
 const home = "audit"
 
-// monday is when the findings of tests are seen first.
+// monday is when the findings of tests are first seen.
 var monday = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
 // findingsCluster returns a cluster that serves findings and has the home.
@@ -53,7 +53,7 @@ func clientset(t *testing.T, cfg *rest.Config) kubernetes.Interface {
 	return client
 }
 
-// newStore returns a store in the home that waits for nothing.
+// newStore returns a store in the home that does not wait before a retry.
 func newStore(t *testing.T, cfg *rest.Config, opts store.Options) *store.Store {
 	t.Helper()
 	opts.Sleep = func(context.Context, time.Duration) {}
@@ -64,7 +64,7 @@ func newStore(t *testing.T, cfg *rest.Config, opts store.Options) *store.Store {
 	return findings
 }
 
-// aRecord is an open finding on a host, with a field of each sort.
+// aRecord is an open finding on a host, with a field of each type.
 func aRecord(host string) audit.Record {
 	s := rules.Subject{Kind: "Host", Name: host}
 	return audit.Record{

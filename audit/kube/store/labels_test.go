@@ -10,14 +10,14 @@ import (
 
 func TestOwnerLabel(t *testing.T) {
 	for _, tt := range []struct{ name, owner, want string }{
-		{"a name that can be a label is one", "team-a", "^team-a$"},
+		{"a valid label value stays as it is", "team-a", "^team-a$"},
 		{"a name with a blank gets a hash", "namespace shop", "^namespace-shop-[0-9a-f]{16}$"},
 		{"a name that ends like a hash gets one", "team-a-0123456789abcdef", "^team-a-0123456789abcdef-[0-9a-f]{16}$"},
 		{"a long name is cut", strings.Repeat("a", 64), "^a{46}-[0-9a-f]{16}$"},
 		{"a cut leaves no mark before the hash", strings.Repeat("a", 45) + "." + strings.Repeat("a", 20), "^a{45}-[0-9a-f]{16}$"},
-		{"marks at the ends are left out", "-team-a.", "^team-a-[0-9a-f]{16}$"},
-		{"a name without a letter is an owner's", "\x00 ё", "^owner-[0-9a-f]{16}$"},
-		{"no name is an owner's", "", "^owner-[0-9a-f]{16}$"},
+		{"punctuation at the ends is left out", "-team-a.", "^team-a-[0-9a-f]{16}$"},
+		{"a name without a letter gets a generic prefix", "\x00 ё", "^owner-[0-9a-f]{16}$"},
+		{"an empty name gets a generic prefix", "", "^owner-[0-9a-f]{16}$"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := OwnerLabel(tt.owner)
@@ -33,7 +33,7 @@ func TestOwnerLabel(t *testing.T) {
 
 func TestOwnerLabelsOfDifferentOwnersDiffer(t *testing.T) {
 	owners := []string{"team a", "team-a", "team  a", "team/a", "-team-a", "Team a", "", "owner"}
-	// Whoever knows the label of another owner can call themselves that.
+	// An owner may be named like the label of another owner.
 	for _, o := range owners {
 		owners = append(owners, OwnerLabel(o)+"x", OwnerLabel(o+" "))
 	}

@@ -54,7 +54,7 @@ func counting(cfg *rest.Config) (*rest.Config, *counter) {
 	return cfg, c
 }
 
-func TestLiveStoreIsSparingOfRequests(t *testing.T) {
+func TestLiveStoreMakesFewRequests(t *testing.T) {
 	cluster := findingsCluster(t)
 	cfg, requests := counting(cluster.Config(kubetest.Admin))
 	findings := newStore(t, cfg, store.Options{})
@@ -110,7 +110,7 @@ func TestLiveManyFindingsComeInPages(t *testing.T) {
 	if err != nil || len(records) != many || len(newer) != 0 {
 		t.Fatalf("load: %d records, %v, %v", len(records), newer, err)
 	}
-	// Of 1000 first, and then of as many as make a few MiB.
+	// 1000 at first, and then as many as make a few MiB.
 	if n := requests.since(); n != 2 {
 		t.Errorf("they come in %d pages, not 2", n)
 	}
@@ -122,7 +122,7 @@ func TestLiveManyFindingsComeInPages(t *testing.T) {
 	}
 }
 
-// right is one thing that an account may do in its own namespace.
+// right is one right of an account in its own namespace.
 type right struct{ group, resource, verb string }
 
 // publisherRights are all rights that the store and the lease need.
@@ -140,7 +140,7 @@ var publisherRights = []right{
 
 func TestLivePublisherHasTheRightsItNeedsAndNoMore(t *testing.T) {
 	c := findingsCluster(t)
-	// An account for all rights, and one for all but each.
+	// One account with all rights, and for each right one account without it.
 	accounts := map[string][]right{"all": publisherRights}
 	for i, missing := range publisherRights {
 		accounts[missing.verb+"."+strings.ReplaceAll(missing.resource, "/", ".")] = slices.Delete(slices.Clone(publisherRights), i, i+1)
@@ -161,7 +161,7 @@ func TestLivePublisherHasTheRightsItNeedsAndNoMore(t *testing.T) {
 	}
 }
 
-// useAll does whatever a publisher does.
+// useAll does everything that a publisher does.
 func useAll(t *testing.T, cfg *rest.Config, name string) error {
 	lease, err := lease.New(cfg, home, name, lease.Options{})
 	if err != nil {
@@ -197,8 +197,8 @@ func useStore(ctx context.Context, findings *store.Store, r audit.Record) error 
 	return findings.Delete(ctx, st)
 }
 
-// grant gives an account rights in the home, and returns when the server goes by
-// them.
+// grant gives an account rights in the home, and returns when they are
+// effective.
 func grant(t *testing.T, c *kubetest.Cluster, account string, rights []right) {
 	t.Helper()
 	var rules []rbacv1.PolicyRule

@@ -28,14 +28,14 @@ func TestLiveStore(t *testing.T) {
 	}{
 		{"keeps a record as it is, through its life", testLife},
 		{"lets one of twenty create a finding", testExclusive},
-		{"refuses an update and a deletion of what somebody else has changed", testLostUpdate},
-		{"tells a finding whose status was not written", testBare},
-		{"labels again what was ended between labels and status", testTornLabels},
-		{"takes its own lost answer for somebody else's finding", testLostAnswer},
+		{"refuses to update or delete what another publisher has changed", testLostUpdate},
+		{"recognizes a finding whose status was not written", testBare},
+		{"writes labels again after an interruption between labels and status", testTornLabels},
+		{"takes a finding whose response was lost for another publisher's", testLostAnswer},
 		{"starts again where the list expires between two pages", testExpiredList},
 		{"says which namespace is missing", testNoNamespace},
-		{"leaves labels alone that are somebody else's", testOtherLabels},
-		{"takes no missing name for all findings", testNoName},
+		{"keeps the labels of other programs", testOtherLabels},
+		{"does not take a missing name for all findings", testNoName},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			clearFindings(t, c)
@@ -188,7 +188,7 @@ func clearFindings(t *testing.T, c *kubetest.Cluster) {
 	kubectl(t, c, "delete", "findings", "--all", "-n", home)
 }
 
-// printed is what kubectl prints of findings.
+// printed is what kubectl prints about findings.
 func printed(t *testing.T, c *kubetest.Cluster, args ...string) string {
 	t.Helper()
 	out, err := c.Kubectl(t.Context(), append([]string{"get", "fnd", "-n", home}, args...)...)
@@ -198,7 +198,7 @@ func printed(t *testing.T, c *kubetest.Cluster, args ...string) string {
 	return out
 }
 
-// ended makes a store for one who is ended when it writes a status.
+// ended makes a store whose process ends when it writes a status.
 func ended(t *testing.T, c *kubetest.Cluster) *store.Store {
 	t.Helper()
 	p := c.StartProxy(t, func(r *http.Request) kubetest.Answer {
@@ -275,7 +275,7 @@ func testExpiredList(t *testing.T, c *kubetest.Cluster, findings *store.Store) {
 	}
 }
 
-// A page of findings that has to be read again is in the list once.
+// A page of findings that is read again is in the list once.
 func TestLoadCountsNothingTwice(t *testing.T) {
 	finding := func(host string) string {
 		return fmt.Sprintf(`{"apiVersion":"eventuallytrue.dev/v1alpha1","kind":"Finding","metadata":{"name":%q,"resourceVersion":"5"},

@@ -38,13 +38,3 @@ func (l *loop) pause(took time.Duration) time.Duration {
 	apart := time.Duration(float64(l.interval) * (1 + jitter*(2*l.random()-1)))
 	return max(apart-took, l.interval/10)
 }
-
-// sleep waits for a time, or until the context ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}

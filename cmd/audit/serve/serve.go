@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube"
 )
 
 // Options are what the long-running mode needs.
@@ -54,7 +55,7 @@ func Run(ctx context.Context, o *Options) error {
 	// A whole sweep may take two intervals. One that still runs after three is stuck
 	// rather than slow, and /healthz reports it.
 	sweeps := &sweeper{publish: o.Sweep, now: o.Now, log: o.Log, meter: o.Meter, limit: 2 * o.Interval}
-	rounds := &loop{interval: o.Interval, sweep: sweeps.sweep, health: state, now: o.Now, random: rand.Float64, sleep: sleep}
+	rounds := &loop{interval: o.Interval, sweep: sweeps.sweep, health: state, now: o.Now, random: rand.Float64, sleep: kube.Sleep}
 	work := func(ctx context.Context) {
 		defer o.Meter.clear() // the next leader shows its own results
 		rounds.run(ctx)
@@ -62,7 +63,7 @@ func Run(ctx context.Context, o *Options) error {
 	if o.Election != nil {
 		work = (&candidate{
 			acquire: o.Election.Acquire, work: work, health: state, log: o.Log,
-			retry: acquireRetry, release: releaseWithin, now: o.Now, sleep: sleep,
+			retry: acquireRetry, release: releaseWithin, now: o.Now, sleep: kube.Sleep,
 		}).run
 	}
 	work(ctx)
