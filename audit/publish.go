@@ -53,7 +53,7 @@ type Published struct {
 	Transitions []Transition // by ID
 	Dropped     []string     // not confirmed, by ID
 	Newer       []string     // written by a newer program, and left alone
-	Failed      []string     // could not be written, with the reason
+	Failed      []Failure    // could not be written, by ID
 	// Deliveries are the messages to owners, by sender, owner and result.
 	Deliveries []Delivery
 }
@@ -80,15 +80,24 @@ func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *conf
 	defer l.release()
 	s.watch.end(PhaseWait)
 	if l.err != nil {
-		return res, nil, fmt.Errorf("publish: %w", l.err)
+		return res, nil, res.unpublished(l.err)
 	}
 	published, err := p.publish(l, s, res)
-	if err != nil {
-		return res, published, fmt.Errorf("publish: %w", err)
+	if published != nil {
+		res.Unpublished, res.Deliveries = published.Failed, published.Deliveries
 	}
-	res.Findings, res.Deliveries = published.findings(), published.Deliveries
+	if err != nil {
+		return res, published, res.unpublished(err)
+	}
+	res.Findings = published.findings()
 	res.Finished = clock()
 	return res, published, nil
+}
+
+// unpublished adds the error that ended the publishing, and returns it.
+func (r *Result) unpublished(err error) error {
+	r.Unpublished = append([]Failure{{StagePublish, "findings", err.Error()}}, r.Unpublished...)
+	return fmt.Errorf("publish: %w", err)
 }
 
 // thenSource is a source that calls then once it was read.
@@ -223,9 +232,9 @@ func sorted(versions map[string]Stored) []Stored {
 // write carries out the transitions, several at a time, and leaves in versions what
 // is stored then. It returns what could not be written. If another publisher was
 // first, a transition is left as it was finally decided.
-func (p *Publisher) write(ctx context.Context, r Reconciler, all []Transition, versions map[string]Stored, ev *Evaluation) []string {
+func (p *Publisher) write(ctx context.Context, r Reconciler, all []Transition, versions map[string]Stored, ev *Evaluation) []Failure {
 	var mu sync.Mutex
-	var failed []string
+	var failed []Failure
 	var group errgroup.Group
 	group.SetLimit(cmp.Or(p.Parallel, 8))
 	for i, t := range all {
@@ -245,13 +254,13 @@ func (p *Publisher) write(ctx context.Context, r Reconciler, all []Transition, v
 				delete(versions, t.Record.ID)
 			}
 			if err != nil {
-				failed = append(failed, fmt.Sprintf("%s: %v", t.Record.ID, err))
+				failed = append(failed, Failure{StageStore, t.Record.ID, err.Error()})
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // each error is in failed
-	slices.SortFunc(failed, strings.Compare)
+	slices.SortFunc(failed, func(a, b Failure) int { return strings.Compare(a.Where, b.Where) })
 	return failed
 }
 

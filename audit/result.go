@@ -22,6 +22,10 @@ type Result struct {
 	Findings   []Finding       // by severity (highest first), rule, subject
 	Advisories []Advisory      // by rule, subject, message
 	Isolation  []rules.Isolation
+	// MustEvaluate makes a namespace that could not be evaluated a failure.
+	MustEvaluate bool
+	// Unpublished is what kept findings or metrics from being published, by stage.
+	Unpublished []Failure
 	// Deliveries are the digests for owners, by sender, owner and result; none if no
 	// one was to be notified.
 	Deliveries []Delivery
@@ -39,22 +43,7 @@ type Result struct {
 
 // Complete reports whether everything was read and every rule ran. What an
 // incomplete sweep does not show may still exist.
-func (r *Result) Complete() bool {
-	if len(r.Problems) > 0 {
-		return false
-	}
-	for _, read := range r.Reads {
-		if !read.Status.Known() {
-			return false
-		}
-	}
-	for _, o := range r.Rules {
-		if o.Status != RuleRan {
-			return false
-		}
-	}
-	return true
-}
+func (r *Result) Complete() bool { return len(r.gaps()) == 0 }
 
 // NotEvaluated counts the namespaces that default-deny-present did not evaluate: the
 // absence of a finding there means nothing.

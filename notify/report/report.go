@@ -79,7 +79,7 @@ func people(res *audit.Result, opts Options, wide bool) []byte {
 	if res.Complete() && len(res.Findings) == 0 {
 		p.clean(res)
 		p.messages(res)
-		p.deliveries(res)
+		p.unpublished(res)
 		p.advisories(res)
 		p.details(res)
 		return []byte(p.buf.String())
@@ -89,7 +89,7 @@ func people(res *audit.Result, opts Options, wide bool) []byte {
 	}
 	p.findings(res)
 	p.messages(res)
-	p.deliveries(res)
+	p.unpublished(res)
 	p.advisories(res)
 	p.details(res)
 	p.summary(res)
