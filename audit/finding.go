@@ -21,8 +21,10 @@ type Finding struct {
 	State     State
 	FirstSeen time.Time
 	Objects   []rules.Object // by creation, then reference
-	// MoreObjects counts the objects that a store had no room for.
-	MoreObjects int
+	// MoreObjects counts the objects that a store had no room for, MoreOwners the owners.
+	MoreObjects, MoreOwners int
+	// Ranks are the ranks of Owners, by name; none if there are few owners, or in a store.
+	Ranks []OwnerRank
 }
 
 // State is where a finding is in its life.
@@ -115,6 +117,7 @@ type Transition struct {
 	// significant is true if more than the wording changed, newToOwner if an owner
 	// is to be notified of a finding that existed before.
 	significant, newToOwner bool
+	overflow                []string // owners who are not in the record, sorted
 }
 
 // Significant reports whether more than the wording of a finding changed.
@@ -139,7 +142,7 @@ func (t Transition) needsConfirmation() bool {
 // sameContent reports whether two findings read the same.
 func sameContent(a, b Finding) bool {
 	return a.Severity == b.Severity && a.Verdict == b.Verdict && a.Message == b.Message && a.Cause == b.Cause &&
-		a.Remedy == b.Remedy && slices.Equal(a.Owners, b.Owners) && a.MoreObjects == b.MoreObjects &&
+		a.Remedy == b.Remedy && slices.Equal(a.Owners, b.Owners) && a.MoreObjects == b.MoreObjects && a.MoreOwners == b.MoreOwners &&
 		slices.EqualFunc(a.Objects, b.Objects, func(x, y rules.Object) bool {
 			return x.Ref == y.Ref && x.Owner == y.Owner && x.Created.Equal(y.Created) && x.Reason == y.Reason && x.Detail == y.Detail
 		})

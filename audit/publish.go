@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -141,7 +142,7 @@ func (p *Published) findings() []Finding {
 func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) {
 	ctx := l.held
 	r := p.Reconciler
-	r.Now = res.Started
+	r.Now, r.Fallback = res.Started, cmp.Or(r.Fallback, s.fallback)
 	var notifier Notifier
 	if p.Notifier != nil {
 		notifier = p.Notifier(res)
@@ -192,6 +193,7 @@ func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) 
 			}
 		}
 	}
+	out.Problems = overflowProblems(transitions, r.Fallback)
 	s.watch.end(PhaseStore)
 	if notifier != nil && ctx.Err() == nil {
 		out.Deliveries = notifier.Deliver(ctx, sorted(versions))
