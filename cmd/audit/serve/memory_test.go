@@ -12,7 +12,9 @@ import (
 func TestMemoryKeepsTheContractOfAStore(t *testing.T) {
 	ctx := t.Context()
 	var m Memory
-	record := func(id string) audit.Record { return audit.Record{Finding: audit.Finding{ID: id, State: audit.StateOpen}} }
+	record := func(id string) audit.Record {
+		return audit.Record{Finding: audit.Finding{ID: id, State: audit.StateOpen}}
+	}
 	if _, err := m.Get(ctx, "b"); !errors.Is(err, audit.ErrNotStored) {
 		t.Errorf("Get: %v", err)
 	}
