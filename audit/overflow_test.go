@@ -40,7 +40,7 @@ func crowd(n, minutes int) []snapshot.Ingress {
 // silent is a notifier that sends nothing.
 type silent struct{}
 
-func (silent) Senders(string, string) []string                             { return []string{"slack"} }
+func (silent) Senders(string, string) []string                          { return []string{"slack"} }
 func (silent) Deliver(context.Context, []audit.Stored) []audit.Delivery { return nil }
 
 const crowdConfig = "owners: {sharedNamespaces: [apps], fallback: platform, teams: [{name: victim}]}"
