@@ -24,7 +24,8 @@ type Result struct {
 	Isolation  []rules.Isolation
 	// MustEvaluate makes a namespace that could not be evaluated a failure.
 	MustEvaluate bool
-	// Unpublished is what kept findings or metrics from being published, by stage.
+	// Unpublished is what was not stored, sent or pushed as it should be, apart from
+	// single deliveries.
 	Unpublished []Failure
 	// Deliveries are the digests for owners, by sender, owner and result; none if no
 	// one was to be notified.

@@ -65,7 +65,9 @@ func (s *Sweep) Complete() bool {
 }
 
 // Succeeded reports whether nothing failed.
-func (s *Sweep) Succeeded() bool { return s.Complete() && s.undelivered() == 0 }
+func (s *Sweep) Succeeded() bool {
+	return s.Complete() && s.undelivered() == 0 && len(s.Published.Problems) == 0
+}
 
 // undelivered counts the messages that failed. One held until quiet hours end has
 // not failed.

@@ -101,8 +101,7 @@ type IgnoredKind struct {
 	Items   int    `json:"items"`
 }
 
-// Problem is input of unknown kind that could not be read, such as a document that
-// cannot be parsed.
+// Problem is something that failed, such as a document that cannot be parsed.
 type Problem struct {
 	Where  string `json:"where"`
 	Reason string `json:"reason"`
@@ -152,6 +151,8 @@ type Finding struct {
 	State     string    `json:"state,omitempty"` // Pending, Open or Resolved
 	FirstSeen time.Time `json:"firstSeen,omitzero"`
 	Objects   []Object  `json:"objects"`
+	// MoreOwners counts owners who are not notified, because there are too many.
+	MoreOwners int `json:"moreOwners,omitempty"`
 	// MoreObjects counts objects that were not stored.
 	MoreObjects int `json:"moreObjects,omitempty"`
 }

@@ -58,7 +58,7 @@ func fromFinding(f audit.Finding) Finding {
 		ID: f.ID, Rule: f.Rule, Severity: f.Severity.String(), Subject: Subject(f.Subject),
 		Verdict: f.Verdict, Owners: each(f.Owners, same), Message: f.Message, Cause: f.Cause, Remedy: f.Remedy,
 		State: string(f.State), FirstSeen: instant(f.FirstSeen), Objects: each(f.Objects, fromObject),
-		MoreObjects: f.MoreObjects,
+		MoreOwners: f.MoreOwners, MoreObjects: f.MoreObjects,
 	}
 }
 
