@@ -55,7 +55,8 @@ appears in spec.tls of another owner's Ingress.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectHost,
 		Needs: []snapshot.Kind{
-			snapshot.Gateways, snapshot.GRPCRoutes, snapshot.HostSources, snapshot.HTTPRoutes, snapshot.IngressClasses, snapshot.Ingresses,
+			snapshot.Gateways, snapshot.GRPCRoutes, snapshot.HostSources, snapshot.HTTPRoutes, snapshot.IngressClasses,
+			snapshot.EKSIngressClassParams, snapshot.AWSIngressClassParams, snapshot.Ingresses,
 			snapshot.ListenerSets, snapshot.Namespaces, snapshot.TLSRoutes, snapshot.XListenerSets,
 		},
 		Uses: snapshot.AdmissionKinds(),
@@ -65,7 +66,8 @@ appears in spec.tls of another owner's Ingress.`,
 
 func run(in rules.Input) (rules.Result, error) {
 	c := &claims{byHost: map[string][]*claim{}}
-	ingressClaims(c, in)
+	classes := newClasses(in.View)
+	ingressClaims(c, in, classes)
 	gatewayClaims(c, in)
 	hostObjectClaims(c, in)
 
@@ -78,7 +80,8 @@ func run(in rules.Input) (rules.Result, error) {
 	}
 	res.Advisories = append(res.Advisories, coveredHosts(c)...)
 	res.Advisories = append(res.Advisories, tlsOnlyHosts(c, in)...)
-	res.Advisories = append(res.Advisories, unreadableClaims(in)...)
+	res.Advisories = append(res.Advisories, unreadableClaims(in, classes)...)
+	res.Advisories = append(res.Advisories, missingParameters(in, classes)...)
 	res.Advisories = append(res.Advisories, unreadHosts(in)...)
 	res.Advisories = append(res.Advisories, contradictions(in)...)
 	return res, nil
