@@ -67,6 +67,8 @@ func TestEnabledHostSources(t *testing.T) {
 		"ingressroutetcps.traefik.containo.us",
 		"ingressroutetcps.traefik.io",
 		"services",
+		"transportservers.k8s.nginx.org",
+		"virtualservers.k8s.nginx.org",
 		"virtualservices.networking.istio.io",
 	}
 	if diff := cmp.Diff(want, kinds); diff != "" {
@@ -104,6 +106,34 @@ func TestHostSourceOverridesBuiltIn(t *testing.T) {
 	got, ready = enabled(&c, kind), enabled(&plain, kind)
 	if !got.Deep || ready.Deep || !got.Hosts.Equal(ready.Hosts) || len(got.Fields) == 0 {
 		t.Errorf("more than the wildcard was changed: %+v", got)
+	}
+}
+
+// TestExternalDNSSources checks that the sources of external-dns are off until the
+// config mentions them, and read its annotations below the prefixes of the config.
+func TestExternalDNSSources(t *testing.T) {
+	const text = `
+hosts: {externalDNSPrefixes: [dns.example.com/]}
+hostSources:
+  - {group: "", resource: services, enabled: true}
+  - {group: gateway.networking.k8s.io, resource: httproutes, enabled: true}
+  - {group: gateway.networking.k8s.io, resource: grpcroutes, enabled: false}
+`
+	c, err := config.Parse([]byte(text), "audit.yaml", ruleSet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range hostsource.ExternalDNS([]string{"dns.example.com/"}) {
+		got := enabled(&c, s.Kind)
+		if s.Kind != "services" && s.Kind != snapshot.HTTPRoutes {
+			if got != nil {
+				t.Errorf("%s is on", s.Kind)
+			}
+			continue
+		}
+		if diff := cmp.Diff(&s, got); diff != "" {
+			t.Errorf("%s (-built-in +enabled):\n%s", s.Kind, diff)
+		}
 	}
 }
 

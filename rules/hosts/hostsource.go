@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -18,23 +19,40 @@ func hostObjectClaims(c *claims, in rules.Input) {
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
 			if host := Normalize(h.Host); host != "" {
-				c.addFrom(host, &o.Meta, owner, h.Deep)
+				c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
 			}
 		}
 	}
 }
 
 // addFrom records a claim of an object of a host source.
-func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, deep bool) {
-	to := c.of(host, object, owner, snapshot.FromHostSource)
+func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, deep bool) {
+	to := c.of(host, object, owner, how)
 	to.deep = to.deep || deep
 	to.bound(object.HostsSet)
+}
+
+// readBySources yields what host sources read from objects of their own kinds, and
+// from routes.
+func readBySources(v *snapshot.View) iter.Seq[*snapshot.HostObject] {
+	return func(yield func(*snapshot.HostObject) bool) {
+		for o := range v.HostObjects() {
+			if !yield(o) {
+				return
+			}
+		}
+		for route := range v.Routes() {
+			if route.Published != nil && !yield(route.Published) {
+				return
+			}
+		}
+	}
 }
 
 // unreadObjects returns the objects of host sources whose hosts could not be read.
 func unreadObjects(in rules.Input) []snapshot.Ref {
 	var out []snapshot.Ref
-	for o := range in.View.HostObjects() {
+	for o := range readBySources(in.View) {
 		if o.Err != "" && !leaving(in.View, &o.Meta) {
 			out = append(out, o.Ref())
 		}
@@ -46,7 +64,7 @@ func unreadObjects(in rules.Input) []snapshot.Ref {
 // whose hosts are unknown.
 func unreadHosts(in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
-	for o := range in.View.HostObjects() {
+	for o := range readBySources(in.View) {
 		if leaving(in.View, &o.Meta) {
 			continue
 		}
