@@ -101,7 +101,7 @@ func (c *classes) catchAll(of *class, ing *snapshot.Ingress) (name string, share
 		return fmt.Sprintf("* (class %s, group %s)", c.groups[b], b.group), true
 	}
 	switch {
-	case of.ownProxy():
+	case of.ownProxy(ing):
 		return "", false
 	case of.name == "":
 		return "* (no class)", true
@@ -109,15 +109,18 @@ func (c *classes) catchAll(of *class, ing *snapshot.Ingress) (name string, share
 	return fmt.Sprintf("* (class %s)", of.name), true
 }
 
-// ownProxy reports whether the controller creates a load balancer for each Ingress.
-// GKE's classes have no IngressClass object, so they are known by name, and so are
-// the usual names if the manifests contain no IngressClass.
-func (c *class) ownProxy() bool {
+// ownProxy reports whether the controller creates a load balancer for the Ingress
+// alone. GKE's classes have no IngressClass object, so they are known by name, and so
+// are the usual names if the manifests contain no IngressClass. Of any other
+// controller only the addresses in the status show it.
+func (c *class) ownProxy(ing *snapshot.Ingress) bool {
 	switch c.controller {
+	case "cilium.io/ingress-controller":
+		return ing.OwnLoadBalancer
 	case "ingress.k8s.aws/alb", "eks.amazonaws.com/alb", "tailscale.com/ts-ingress":
 		return true
 	case "":
-		return c.name == "alb" || c.name == "gce" || strings.HasPrefix(c.name, "gce-") || c.name == "tailscale"
+		return c.name == "cilium" && ing.OwnLoadBalancer || c.name == "alb" || c.name == "gce" || strings.HasPrefix(c.name, "gce-") || c.name == "tailscale"
 	}
 	return false
 }

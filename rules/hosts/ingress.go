@@ -22,15 +22,24 @@ func ingressClaims(c *claims, in rules.Input, classes *classes) {
 			if host := Normalize(h.Host); host != "" {
 				c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name)
 			} else if name, shared := classes.catchAll(class, ing); shared {
-				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name)
+				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name).takeAddresses(ing)
 			}
 		}
 		if !ing.DefaultOnly {
 			continue
 		}
 		if name, shared := classes.catchAll(class, ing); shared {
-			c.add(name, &ing.Meta, owner, snapshot.FromDefault, ing.HostsSet, class.name)
+			c.add(name, &ing.Meta, owner, snapshot.FromDefault, ing.HostsSet, class.name).takeAddresses(ing)
 		}
+	}
+}
+
+// takeAddresses limits a catch-all to the addresses in the status of its Ingress: at
+// another address there is another load balancer, whatever the class and its
+// controller. An Ingress without addresses may be served at any.
+func (c *claim) takeAddresses(ing *snapshot.Ingress) {
+	for _, address := range ing.Addresses {
+		c.take(snapshot.Lane{Prefix: address + endOfLane})
 	}
 }
 
