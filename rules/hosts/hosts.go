@@ -76,6 +76,18 @@ host sources for what external-dns publishes for Services and routes of the
 Gateway API are off until the config mentions them. An object whose hosts cannot
 be read or compared is an advisory.
 
+A VirtualService claims nothing at a Gateway of Istio none of whose servers takes
+the host from its namespace (servers[].hosts); a Gateway that is not there or
+cannot be read may take it. VirtualServices for the host * conflict at one
+Gateway unless the paths of all their routes differ (uri by exact, prefix, or
+what a regex begins with), or their ports, or HTTP, TLS and TCP; routes with an
+exact authority or SNI hosts claim those hosts instead. Other conditions, such as
+headers, and exportTo are not read.
+
+A Traefik IngressRouteTCP with HostSNI(*) claims every connection of its entry
+points, with TLS or without, in the Traefik of its class; ClientIP and ALPN are
+not read, and neither are HTTP routers without a host.
+
 Objects that are being deleted and genuine ACME solvers claim nothing.
 
 A wildcard of one owner over an exact host of another is an advisory, because
@@ -88,7 +100,7 @@ appears in spec.tls of another owner's Ingress.`,
 			snapshot.EKSIngressClassParams, snapshot.AWSIngressClassParams, snapshot.Ingresses,
 			snapshot.ListenerSets, snapshot.Namespaces, snapshot.TLSRoutes, snapshot.XListenerSets,
 		},
-		Uses: snapshot.AdmissionKinds(),
+		Uses: append([]snapshot.Kind{snapshot.IstioGateways}, snapshot.AdmissionKinds()...),
 		Run:  run,
 	}
 }

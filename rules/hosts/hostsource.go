@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"fmt"
 	"iter"
 	"strings"
 
@@ -8,28 +9,42 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// hostObjectClaims adds the claims of objects of host sources. Which proxy serves
-// them is unknown, so an object that asks for every host claims nothing: whether
+// hostObjectClaims adds the claims of objects of host sources. Where it is unknown
+// which proxy serves them, an object that asks for every host claims nothing: whether
 // that conflicts with anything is unknown as well.
 func hostObjectClaims(c *claims, in rules.Input) {
+	gateways := newIstioGateways(in.View)
+	var points entryPoints
 	for o := range in.View.HostObjects() {
 		if leaving(in.View, &o.Meta) {
 			continue
 		}
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
-			if host := Normalize(h.Host); host != "" {
+			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
 				c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
 			}
 		}
+		for i := range o.Bindings {
+			b := &o.Bindings[i]
+			switch {
+			case len(b.Lanes) == 0:
+			case b.Gateway == "":
+				points.add(b, &o.Meta, owner)
+			case gateways.admitAt(b, o.Namespace, ""):
+				c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, snapshot.FromHostSource, true).lanes = b.Lanes
+			}
+		}
 	}
+	points.addTo(c)
 }
 
-// addFrom records a claim of an object of a host source.
-func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, deep bool) {
+// addFrom records a claim of an object of a host source and returns it.
+func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, deep bool) *claim {
 	to := c.of(host, object, owner, how)
 	to.deep = to.deep || deep
 	to.bound(object.HostsSet)
+	return to
 }
 
 // readBySources yields what host sources read from objects of their own kinds, and
