@@ -56,12 +56,12 @@ func (r *Result) Complete() bool {
 	return true
 }
 
-// NotEvaluated counts the namespaces that default-deny-present did not evaluate: the
-// absence of a finding there means nothing.
+// NotEvaluated counts the namespaces that default-deny-present did not evaluate in a
+// direction: the absence of a finding there means nothing.
 func (r *Result) NotEvaluated() int {
 	n := 0
 	for _, row := range r.Isolation {
-		if len(row.NotEvaluated) > 0 && !row.Exempt {
+		if len(row.NotEvaluated[0])+len(row.NotEvaluated[1]) > 0 && !row.Exempt {
 			n++
 		}
 	}

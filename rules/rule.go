@@ -35,8 +35,9 @@ type Rule struct {
 	// Needs are the kinds that Run may read. If one of them was not read
 	// completely the rule is skipped, and nothing is known about its subjects.
 	Needs []snapshot.Kind
-	// Uses are further kinds that Run may read as evidence of causes. Where
-	// View.Known reports that they were not read, it evaluates without them.
+	// Uses are further kinds that Run may read, as evidence of causes or because some
+	// objects refer to them. Where View.Known reports that they were not read, it
+	// evaluates without them as far as it can.
 	Uses []snapshot.Kind
 	// Settings are the settings in the config that the rule supports, besides its
 	// severity.
@@ -164,9 +165,10 @@ type Isolation struct {
 	Scope     string // all, world, cluster, tcp: how far open; empty if none
 	Exempt    bool   // exempted by the config
 	Exposed   []Exposed
-	// NotEvaluated are the kinds of policies that are not supported and may select
-	// pods of the namespace: the row leaves them out.
-	NotEvaluated []string
+	// NotEvaluated are, by snapshot.Direction, the kinds for which the direction was
+	// not evaluated: unsupported kinds of policies, and kinds that policies depend on
+	// and that were not read. The row leaves out what they may open.
+	NotEvaluated [2][]string
 }
 
 // IsolationState says whether traffic in one direction is denied by default.

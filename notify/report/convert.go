@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -79,9 +80,40 @@ func fromIsolation(i rules.Isolation) IsolationRead {
 		Open: cmp.Or(i.Open, "none"), Scope: i.Scope, Exempt: i.Exempt,
 		Exposed: each(i.Exposed, func(e rules.Exposed) Exposed { return Exposed(e) }),
 
-		NotEvaluated: slices.Clone(i.NotEvaluated),
+		NotEvaluated: byDirection(i.NotEvaluated),
 	}
 }
+
+// byDirection returns the kinds of both directions, sorted. One that is only in one of them
+// is followed by the direction.
+func byDirection(kinds [2][]string) []string {
+	var out []string
+	for _, d := range snapshot.Directions() {
+		for _, kind := range kinds[d] {
+			if !slices.Contains(kinds[1-d], kind) {
+				kind += inDirection(d)
+			}
+			out = append(out, kind)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// directionsOf is the inverse of byDirection.
+func directionsOf(list []string) [2][]string {
+	var out [2][]string
+	for _, text := range list {
+		for _, d := range snapshot.Directions() {
+			if kind, ok := strings.CutSuffix(text, inDirection(d)); ok || !strings.HasSuffix(text, inDirection(1-d)) {
+				out[d] = append(out[d], kind)
+			}
+		}
+	}
+	return out
+}
+
+func inDirection(d snapshot.Direction) string { return " (" + strings.ToLower(d.String()) + ")" }
 
 func same(s string) string { return s }
 
@@ -148,7 +180,7 @@ func (r *Report) Previous() *audit.Previous {
 	for _, row := range r.Isolation {
 		p.Isolation[row.Namespace] = rules.Isolation{
 			Namespace: row.Namespace, Ingress: rules.IsolationState(row.Ingress), Egress: rules.IsolationState(row.Egress),
-			NotEvaluated: row.NotEvaluated,
+			NotEvaluated: directionsOf(row.NotEvaluated),
 		}
 	}
 	return p
