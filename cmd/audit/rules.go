@@ -50,12 +50,12 @@ func describeRule(w io.Writer, r *rules.Rule) error {
 	for _, s := range r.Settings {
 		settings = append(settings, string(s))
 	}
-	optional := ""
+	evidence := ""
 	if len(r.Uses) > 0 {
-		optional = fmt.Sprintf("Reads, but evaluates without: %s\n", kindList(r.Uses))
+		evidence = fmt.Sprintf("Reads as evidence: %s\n", kindList(r.Uses))
 	}
 	_, err := fmt.Fprintf(w, "%s (%s): %s\n\n%s\n\nReads: %s\n%sSettings: %s\n", r.Name, r.Severity, r.Title(), r.Text(),
-		kindList(r.Needs), optional, strings.Join(settings, ", "))
+		kindList(r.Needs), evidence, strings.Join(settings, ", "))
 	return err
 }
 

@@ -34,11 +34,18 @@ conditions of the AWS Load Balancer Controller. An empty host, or a default
 backend without rules, claims every host of its class if the class shares one
 proxy. spec.tls claims nothing.
 
+Two such catch-alls conflict unless status.loadBalancer has different addresses
+for them, which holds for any controller; while one of them has no address, they
+conflict. Controllers with a load balancer for each Ingress are known without an
+address: those of GKE, AWS and Tailscale, and Cilium where the Ingress asks for
+mode dedicated. The default mode in Cilium's settings is not read.
+
 HTTPRoutes, GRPCRoutes and TLSRoutes claim the intersection of their hostnames
 with each listener that they may attach to, by section name, port, protocol,
 kinds and namespaces. A route without hostnames claims those of the listener; if
-the listener has none either, it claims every host of the Gateway. Whether a
-controller accepted the route does not matter. The hostnames of a ListenerSet
+the listener has none either, it claims every host of the Gateway on the port of
+the listener, and conflicts with others on that port only. Whether a controller
+accepted the route does not matter. The hostnames of a ListenerSet
 that its Gateway admits are claims too. Gateways claim nothing, and neither does
 a route attached to a Service.
 
@@ -46,6 +53,18 @@ Objects of other kinds claim the hosts that the hostSources of the config read
 from them. Built-in host sources cover OpenShift Routes, Istio VirtualServices
 on a gateway, Traefik IngressRoutes, Contour HTTPProxies and Knative
 DomainMappings. An object whose hosts cannot be read or compared is an advisory.
+
+A VirtualService claims nothing at a Gateway of Istio none of whose servers takes
+the host from its namespace (servers[].hosts); a Gateway that is not there or
+cannot be read may take it. VirtualServices for the host * conflict at one
+Gateway unless the paths of all their routes differ (uri by exact, prefix, or
+what a regex begins with), or their ports, or HTTP, TLS and TCP; routes with an
+exact authority or SNI hosts claim those hosts instead. Other conditions, such as
+headers, and exportTo are not read.
+
+A Traefik IngressRouteTCP with HostSNI(*) claims every connection of its entry
+points, with TLS or without, in the Traefik of its class; ClientIP and ALPN are
+not read, and neither are HTTP routers without a host.
 
 Objects that are being deleted and genuine ACME solvers claim nothing.
 
@@ -58,7 +77,7 @@ appears in spec.tls of another owner's Ingress.`,
 			snapshot.Gateways, snapshot.GRPCRoutes, snapshot.HostSources, snapshot.HTTPRoutes, snapshot.IngressClasses, snapshot.Ingresses,
 			snapshot.ListenerSets, snapshot.Namespaces, snapshot.TLSRoutes, snapshot.XListenerSets,
 		},
-		Uses: snapshot.AdmissionKinds(),
+		Uses: append([]snapshot.Kind{snapshot.IstioGateways}, snapshot.AdmissionKinds()...),
 		Run:  run,
 	}
 }
@@ -72,6 +91,9 @@ func run(in rules.Input) (rules.Result, error) {
 	res := rules.Result{Unread: unreadObjects(in)}
 	evidence := admission.NewEvidence(in.View)
 	for host, list := range c.byHost {
+		if isCatchAll(host) {
+			list = meeting(list)
+		}
 		if contested(list) {
 			res.Violations = append(res.Violations, hostViolation(host, list, evidence))
 		}

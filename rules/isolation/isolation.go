@@ -67,6 +67,7 @@ verdict that is the same whatever was not read.`,
 		Needs: slices.Sorted(slices.Values(slices.Concat(snapshot.WorkloadKinds(), snapshot.PolicyKinds(),
 			[]snapshot.Kind{snapshot.Namespaces, snapshot.Pods}))),
 		Uses:     snapshot.AddressSetKinds(),
+		Affected: append(snapshot.WorkloadKinds(), snapshot.Namespaces, snapshot.Pods),
 		Settings: []rules.Setting{rules.SettingDirections, rules.SettingExemptNamespaces},
 		Run:      run,
 	}
