@@ -180,6 +180,25 @@ type Isolation struct {
 	NotEvaluated [2][]string
 }
 
+// KindsNotEvaluated returns the kinds of NotEvaluated, sorted. One that is there for a
+// single direction is followed by it, as in "ciliumcidrgroups.cilium.io (egress)".
+func (i *Isolation) KindsNotEvaluated() []string {
+	var out []string
+	for _, d := range snapshot.Directions() {
+		for _, kind := range i.NotEvaluated[d] {
+			if !slices.Contains(i.NotEvaluated[1-d], kind) {
+				kind += InDirection(d)
+			}
+			out = append(out, kind)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// InDirection returns what follows a kind that is not evaluated in one direction.
+func InDirection(d snapshot.Direction) string { return " (" + strings.ToLower(d.String()) + ")" }
+
 // IsolationState says whether traffic in one direction is denied by default.
 type IsolationState string
 

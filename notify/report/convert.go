@@ -24,6 +24,9 @@ func fromResult(res *audit.Result) *Report {
 		StartedAt:  instant(res.Started).Truncate(time.Millisecond),
 		FinishedAt: instant(res.Finished).Truncate(time.Millisecond),
 		Complete:   res.Complete(),
+		Failures: each(res.Failures(), func(f audit.Failure) Failure {
+			return Failure{Stage: string(f.Stage), Where: f.Where, Reason: f.Reason}
+		}),
 		Namespaces: slices.Clone(res.Only),
 		Kinds:      each(res.Reads, fromRead),
 		Ignored: each(res.Ignored, func(p audit.IgnoredKind) IgnoredKind {
@@ -36,7 +39,6 @@ func fromResult(res *audit.Result) *Report {
 		Findings:   each(res.Findings, fromFinding),
 		Advisories: each(res.Advisories, fromAdvisory),
 		Isolation:  each(res.Isolation, fromIsolation),
-		Failures:   eachOrNone(res.Failures(), func(p audit.Problem) Problem { return Problem(p) }),
 		Deliveries: eachOrNone(res.Deliveries, func(d audit.Delivery) Delivery {
 			return Delivery{Sender: d.Sender, Owner: d.Owner, Result: string(d.Result), Reason: d.Reason}
 		}),
@@ -81,40 +83,22 @@ func fromIsolation(i rules.Isolation) IsolationRead {
 		Open: cmp.Or(i.Open, "none"), Scope: i.Scope, Exempt: i.Exempt,
 		Exposed: each(i.Exposed, func(e rules.Exposed) Exposed { return Exposed(e) }),
 
-		NotEvaluated: byDirection(i.NotEvaluated),
+		NotEvaluated: i.KindsNotEvaluated(),
 	}
 }
 
-// byDirection returns the kinds of both directions, sorted. One that is only in one of them
-// is followed by the direction.
-func byDirection(kinds [2][]string) []string {
-	var out []string
-	for _, d := range snapshot.Directions() {
-		for _, kind := range kinds[d] {
-			if !slices.Contains(kinds[1-d], kind) {
-				kind += inDirection(d)
-			}
-			out = append(out, kind)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// directionsOf is the inverse of byDirection.
+// directionsOf is the inverse of Isolation.KindsNotEvaluated.
 func directionsOf(list []string) [2][]string {
 	var out [2][]string
 	for _, text := range list {
 		for _, d := range snapshot.Directions() {
-			if kind, ok := strings.CutSuffix(text, inDirection(d)); ok || !strings.HasSuffix(text, inDirection(1-d)) {
+			if kind, ok := strings.CutSuffix(text, rules.InDirection(d)); ok || !strings.HasSuffix(text, rules.InDirection(1-d)) {
 				out[d] = append(out[d], kind)
 			}
 		}
 	}
 	return out
 }
-
-func inDirection(d snapshot.Direction) string { return " (" + strings.ToLower(d.String()) + ")" }
 
 func same(s string) string { return s }
 
