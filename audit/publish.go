@@ -125,7 +125,7 @@ func (p *Published) findings() []Finding {
 func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) {
 	ctx := l.held
 	r := p.Reconciler
-	r.Now = res.Started
+	r.Now, r.Clock = res.Started, s.watch.began
 	var notifier Notifier
 	if p.Notifier != nil {
 		notifier = p.Notifier(res)
