@@ -123,7 +123,7 @@ func (n Notification) MayClaim(c Claim, seen time.Duration) bool {
 
 // Take claims a notification for an event that is pending, or for a reminder while
 // nothing is pending. It returns false, and changes nothing, if it may not.
-func (n *Notification) Take(event Event, c Claim, seen time.Duration) bool {
+func (n *Notification) Take(event Event, c Claim, seen time.Duration, now time.Time) bool {
 	due := n.Pending
 	if event == EventReminder && due == "" && n.Notified() {
 		due = EventReminder
@@ -131,7 +131,7 @@ func (n *Notification) Take(event Event, c Claim, seen time.Duration) bool {
 	if due != event || !n.MayClaim(c, seen) {
 		return false
 	}
-	if at, _ := n.NextTry(c.At); !at.IsZero() {
+	if at, _ := n.NextTry(now); !at.IsZero() {
 		return false
 	}
 	n.Claim = c
@@ -159,9 +159,9 @@ func (n *Notification) Sent(event, next Event, c Claim, now time.Time, refused s
 	return true
 }
 
-// Unconfirmed records that an event was sent and may have arrived. A reminder counts as
-// sent: another one follows anyway.
-func (n *Notification) Unconfirmed(event Event, id string, c Claim, now time.Time) bool {
+// Unconfirmed records that an event was sent in a message and may have arrived, and why
+// that is unknown. A reminder counts as sent: another one follows anyway.
+func (n *Notification) Unconfirmed(event Event, message, why string, c Claim, now time.Time) bool {
 	if !n.Claim.Is(c) {
 		return false
 	}
@@ -170,7 +170,7 @@ func (n *Notification) Unconfirmed(event Event, id string, c Claim, now time.Tim
 	case event == EventReminder:
 		n.At = now
 	case n.Pending == event:
-		n.Attempt = Attempt{ID: id, Count: n.Attempt.Count + 1, At: now}
+		n.Attempt, n.Error = Attempt{ID: message, Count: n.Attempt.Count + 1, At: now}, why
 	case event == EventOpened || event == EventReopened:
 		// The owner may have been notified, and something else is pending by now.
 		n.Last = event
@@ -208,9 +208,13 @@ func (n *Notification) Forget(event Event, c Claim, seen time.Duration) bool {
 // setPending makes an event pending, or none. What was attempted before was another
 // event, so the new one does not wait; a claim is left to the publisher that holds it.
 func (n *Notification) setPending(event Event) {
-	if n.Pending != event {
-		n.Pending, n.Attempt = event, Attempt{}
+	if n.Pending == event {
+		return
 	}
+	if n.Attempt.Count > 0 {
+		n.Attempt, n.Error = Attempt{}, ""
+	}
+	n.Pending = event
 }
 
 // mayBeNotified reports whether the owner may know of the finding: they were notified,

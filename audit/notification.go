@@ -18,8 +18,8 @@ type Notification struct {
 	At            time.Time
 	// Message is the message about the opening. All others are replies to it.
 	Message MessageRef
-	// Error says why the receiver refused it permanently. It is cleared when the
-	// receiver accepts a message.
+	// Error says why the receiver refused it permanently, or why it is unknown whether
+	// it arrived. It is cleared when the receiver accepts a message.
 	Error string
 	// Attempt is the attempt to send Pending whose outcome is unknown; zero if there is
 	// none.

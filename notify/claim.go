@@ -158,7 +158,7 @@ func (c *claims) claimOne(ctx context.Context, it Item, claim audit.Claim) (owne
 		if it.Event == audit.EventReminder && !n.At.Equal(it.NotifiedAt) && c.clock().Sub(n.At) < c.remindAfter {
 			return false // another publisher has just reminded them
 		}
-		if !n.Take(it.Event, claim, c.seen(it, n)) {
+		if !n.Take(it.Event, claim, c.seen(it, n), c.clock()) {
 			return false
 		}
 		owners = append(owners, n.Owner)
@@ -249,11 +249,11 @@ func (c *claims) recordSent(ctx context.Context, items []Item, m *Message, at au
 
 // recordUnconfirmed records that the message that covers some items may have arrived, and
 // returns the items that are left to send, and those that could not be recorded.
-func (c *claims) recordUnconfirmed(ctx context.Context, items []Item, m *Message) (left []Item, failed []failedItem) {
+func (c *claims) recordUnconfirmed(ctx context.Context, items []Item, m *Message, why string) (left []Item, failed []failedItem) {
 	covered, left := m.split(items)
 	now := c.clock()
 	return left, c.recordEach(ctx, covered, func(it coveredItem, n *audit.Notification) bool {
-		return n.Unconfirmed(it.Event, m.Key, it.claim, now)
+		return n.Unconfirmed(it.Event, m.Key, why, it.claim, now)
 	})
 }
 

@@ -164,8 +164,8 @@ func (v *delivery) deliver(ctx context.Context) {
 		v.result(g.route, audit.DeliveryRefused, g.refused)
 	}
 	if g.unconfirmed > 0 {
-		v.result(g.route, audit.DeliveryFailed, fmt.Sprintf("%s may have arrived, because the response was lost: sent again after %s",
-			rules.Count(g.unconfirmed, "earlier event"), g.next.UTC().Format(time.RFC3339)))
+		v.result(g.route, audit.DeliveryFailed, fmt.Sprintf("%s: %s sent again after %s",
+			g.lost, rules.Count(g.unconfirmed, "event")+" may have arrived, and will be", g.next.UTC().Format(time.RFC3339)))
 	}
 	if err := v.forget(ctx, g.obsolete); err != nil {
 		v.result(g.route, audit.DeliveryFailed, "forget the previous owners: "+err.Error())
@@ -305,7 +305,7 @@ func (v *delivery) send(ctx context.Context, route Route, items []Item, fallback
 			return left, err
 		default:
 			lost[i] = true
-			left, failed = v.recordUnconfirmed(ctx, left, m)
+			left, failed = v.recordUnconfirmed(ctx, left, m, err.Error())
 			v.result(route, audit.DeliveryFailed, err.Error())
 			if inARow++; inARow == maxUnconfirmed && len(left) > 0 {
 				return left, fmt.Errorf("the responses to %d messages were lost, the others wait for the next sweep", inARow)

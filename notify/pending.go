@@ -24,6 +24,7 @@ type group struct {
 	// may have arrived, and next is when the first of them is sent again.
 	unconfirmed int
 	next        time.Time
+	lost        string // why it is unknown whether it arrived
 }
 
 // groupKey identifies a recipient of a sender.
@@ -81,7 +82,7 @@ func (g *group) add(rec *audit.Record, n audit.Notification, now time.Time) {
 		return
 	case audit.DeliveryUnconfirmed:
 		if g.unconfirmed++; g.unconfirmed == 1 || at.Before(g.next) {
-			g.next = at
+			g.next, g.lost = at, n.Error
 		}
 		return
 	}

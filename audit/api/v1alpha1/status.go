@@ -188,7 +188,8 @@ type Notification struct {
 	// +kubebuilder:validation:Pattern=`^[ -~]*$`
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Error is why the receiver refused the event permanently.
+	// Error is why the receiver refused the event permanently or, after an attempt
+	// without a response, why there was none.
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^[ -~]*$`
 	// +optional
