@@ -55,11 +55,12 @@ type Claim struct {
 func (c Claim) Is(o Claim) bool { return c.By != "" && c.By == o.By && c.At.Equal(o.At) }
 
 // Attempt is an attempt to send an event that may or may not have arrived: the
-// receiver may have accepted it, but its response was lost.
+// receiver may have accepted it, but its response was lost. It is zero after an event
+// that was sent.
 type Attempt struct {
-	ID    string // of the message, the same in every attempt
-	Count int    // the attempts so far
-	At    time.Time
+	ID    string    // of the message, the same in every attempt
+	Count int       // the attempts so far whose response was lost
+	At    time.Time // of the last one, or of the claim of a publisher that was killed
 }
 
 // wait returns how long to wait after so many attempts. Each one may have arrived, so
@@ -134,6 +135,11 @@ func (n *Notification) Take(event Event, c Claim, seen time.Duration, now time.T
 	if at, _ := n.NextTry(now); !at.IsZero() {
 		return false
 	}
+	// The previous claimant may have sent it before it was killed. That is no reason to
+	// wait, but the owner may know of the finding.
+	if n.Claim.By != "" && n.Claim.By != c.By && n.Attempt.At.IsZero() {
+		n.Attempt.At = n.Claim.At
+	}
 	n.Claim = c
 	return true
 }
@@ -171,9 +177,8 @@ func (n *Notification) Unconfirmed(event Event, message, why string, c Claim, no
 		n.At = now
 	case n.Pending == event:
 		n.Attempt, n.Error = Attempt{ID: message, Count: n.Attempt.Count + 1, At: now}, why
-	case event == EventOpened || event == EventReopened:
-		// The owner may have been notified, and something else is pending by now.
-		n.Last = event
+	default: // something else is pending by now, and does not wait
+		n.Attempt.At = now
 	}
 	return true
 }
@@ -193,6 +198,9 @@ func (n *Notification) Release(c Claim) bool {
 		return false
 	}
 	n.Claim = Claim{}
+	if n.Pending == EventReleased && !n.Notified() && n.Attempt.At.IsZero() {
+		n.Pending = "" // this claim was the only sign that the owner might know of it
+	}
 	return true
 }
 
@@ -212,18 +220,16 @@ func (n *Notification) setPending(event Event) {
 		return
 	}
 	if n.Attempt.Count > 0 {
-		n.Attempt, n.Error = Attempt{}, ""
+		n.Error = ""
 	}
-	n.Pending = event
+	n.Pending, n.Attempt = event, Attempt{At: n.Attempt.At}
 }
 
 // mayBeNotified reports whether the owner may know of the finding: they were notified,
 // or an attempt to do so has an unknown outcome. While a publisher is sending, the
 // outcome will be known.
 func (n Notification) mayBeNotified(now time.Time) bool {
-	opening := n.Pending == EventOpened || n.Pending == EventReopened
-	switch {
-	case n.Notified(), n.Pending == EventReleased, opening && n.Attempt.Count > 0:
+	if n.Notified() || n.Pending == EventReleased || !n.Attempt.At.IsZero() {
 		return true
 	}
 	return n.Claim.By != "" && now.Sub(n.Claim.At).Abs() >= maxSkew+ClaimExpiry

@@ -71,7 +71,7 @@ func setPending(t *Transition, senders func(rule, owner string) []string, most i
 	was := rec.Notifications
 	if rec.State == StateResolved {
 		for _, n := range was {
-			n.setPending(pendingAfterResolve(n, senders(rec.Rule, n.Owner)))
+			n.setPending(pendingAfterResolve(n, senders(rec.Rule, n.Owner), now))
 			rec.SetNotification(n)
 		}
 	} else {
@@ -85,8 +85,8 @@ func setPending(t *Transition, senders func(rule, owner string) []string, most i
 // pendingAfterResolve returns the pending event of a resolved finding. An owner who
 // was never notified of the finding, and has no pending event, is not notified of its
 // end.
-func pendingAfterResolve(n Notification, senders []string) Event {
-	if (n.Notified() && n.Pending != EventReleased || n.Pending != "") && slices.Contains(senders, n.Sender) {
+func pendingAfterResolve(n Notification, senders []string, now time.Time) Event {
+	if (n.mayBeNotified(now) || n.Pending != "") && slices.Contains(senders, n.Sender) {
 		return EventResolved
 	}
 	return ""

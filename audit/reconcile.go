@@ -13,12 +13,12 @@ type Hold = config.Hold
 
 // Reconciler holds the settings of Reconcile.
 type Reconciler struct {
-	Now  time.Time // when the sweep started
+	Now time.Time // when the sweep started
 	// Clock is the time at which what is stored was read; Now by default. Stored times
 	// that are later come from a clock that is ahead.
 	Clock time.Time
 	Hold  func(rule string) Hold
-	Keep time.Duration // how long a resolved finding is kept
+	Keep  time.Duration // how long a resolved finding is kept
 	// MaxNew is how many findings one sweep may open before it is a storm.
 	MaxNew int
 	// Senders returns the names of the senders that notify an owner of the findings
