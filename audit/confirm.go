@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,6 +63,7 @@ func (s *swept) merge(about []Transition, again Evaluation, complete func(Transi
 		second[f.ID] = f
 	}
 	c := confirmation{Evaluation: s.evaluation}
+	c.Evaluation.Churn = maps.Clone(s.evaluation.Churn)
 	in := map[string]bool{}
 	for _, t := range about {
 		in[t.Record.ID] = true
@@ -78,7 +80,8 @@ func (s *swept) merge(about []Transition, again Evaluation, complete func(Transi
 			c.Dropped = append(c.Dropped, t.Record.ID)
 		case there:
 			c.Evaluation.Findings = append(c.Evaluation.Findings, f)
-		case t.Why == ReasonChanged, !t.New && (t.Why == ReasonPending || t.Why == ReasonOpened):
+			c.Evaluation.Churn[f.ID] = again.Churn[f.ID]
+		case t.Why == ReasonChanged, t.Why == ReasonRefreshed, !t.New && (t.Why == ReasonPending || t.Why == ReasonOpened):
 			// Two evaluations must agree to end a stored finding: this one read the
 			// objects that were part of it, and others may be part of it by now.
 			c.Evaluation.Withheld = append(c.Evaluation.Withheld, t.Record.ID)

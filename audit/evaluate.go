@@ -17,8 +17,10 @@ import (
 // Evaluation is what the rules found in a snapshot. Its lists are sorted as those of
 // Result.
 type Evaluation struct {
-	Rules      []Outcome
-	Findings   []Finding
+	Rules    []Outcome
+	Findings []Finding
+	// Churn is what of each finding comes and goes, by ID.
+	Churn      map[string]Churn
 	Advisories []Advisory
 	Isolation  []rules.Isolation
 	Ownership  []NamespaceOwner
@@ -103,7 +105,7 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 	e := &evaluator{previous: cmp.Or(previous, &Previous{}), config: c, now: now, owners: newOwners(c, snap)}
 	uses := newExceptionUses(c, now)
 	ran := map[string]bool{}
-	var ev Evaluation
+	ev := Evaluation{Churn: map[string]Churn{}}
 	for i, r := range e.runAll(set, snap) {
 		rule, result := set[i], r.result
 		ev.Rules = append(ev.Rules, r.outcome)
@@ -113,6 +115,7 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 				ev.Excepted = append(ev.Excepted, f)
 			} else {
 				ev.Findings = append(ev.Findings, f)
+				ev.Churn[f.ID] = newChurn(rule, &v)
 			}
 		}
 		for _, s := range result.NotEvaluated {
@@ -263,6 +266,7 @@ func (ev *Evaluation) sort() {
 type evaluated struct {
 	outcome      map[string]OutcomeStatus // by rule; a rule that is not in it no longer exists
 	findings     map[string]Finding       // by ID
+	churn        map[string]Churn         // by ID
 	excepted     map[string]bool          // by ID
 	notEvaluated map[string]bool          // by ID
 	exempted     map[string]bool          // by ID
@@ -271,7 +275,7 @@ type evaluated struct {
 
 func indexEvaluation(ev *Evaluation) *evaluated {
 	x := &evaluated{
-		outcome: map[string]OutcomeStatus{}, findings: map[string]Finding{},
+		outcome: map[string]OutcomeStatus{}, findings: map[string]Finding{}, churn: ev.Churn,
 		excepted: map[string]bool{}, notEvaluated: map[string]bool{}, exempted: map[string]bool{},
 		unread: map[RuleObject]bool{},
 	}

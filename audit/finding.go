@@ -90,7 +90,8 @@ const (
 	ReasonPending     Reason = "pending"      // seen, and younger than its rule's "for"
 	ReasonOpened      Reason = "opened"       // seen for the first time, or long enough
 	ReasonConfirmed   Reason = "confirmed"    // seen again, and nothing changed
-	ReasonChanged     Reason = "changed"      // seen again, and something of it changed
+	ReasonChanged     Reason = "changed"      // seen again, and something of it changed that matters to owners
+	ReasonRefreshed   Reason = "refreshed"    // seen again, and only its words or the affected workloads changed
 	ReasonReopened    Reason = "reopened"     // seen again after it was resolved
 	ReasonResolved    Reason = "resolved"     // evaluated, and no longer there
 	ReasonGone        Reason = "gone"         // no longer there before it was opened
@@ -112,13 +113,21 @@ type Transition struct {
 	Unwritten bool
 
 	was []rules.Object // the objects of a changed finding before the change
-	// significant is true if more than the wording changed, newToOwner if an owner
-	// is to be notified of a finding that existed before.
-	significant, newToOwner bool
+	// now is a confirmed finding as this sweep sees it. The stored one may list pods
+	// that are gone.
+	now *Finding
+	// news is true if owners who know of the finding are notified of its change,
+	// newToOwner if an owner is to be notified of a finding that existed before.
+	news, newToOwner bool
 }
 
-// Significant reports whether more than the wording of a finding changed.
-func (t *Transition) Significant() bool { return t.significant }
+// current returns the finding as this sweep sees it.
+func (t *Transition) current() Finding {
+	if t.now != nil {
+		return *t.now
+	}
+	return t.Record.Finding
+}
 
 // isNewToOwners reports whether an owner is notified of the finding as a new one.
 func (t *Transition) isNewToOwners() bool {
@@ -130,25 +139,8 @@ func (t *Transition) isNewToOwners() bool {
 // stored a change that this sweep has not seen and would revert.
 func (t Transition) needsConfirmation() bool {
 	switch t.Why {
-	case ReasonOpened, ReasonReopened, ReasonChanged, ReasonPending, ReasonResolved, ReasonGone:
+	case ReasonOpened, ReasonReopened, ReasonChanged, ReasonRefreshed, ReasonPending, ReasonResolved, ReasonGone:
 		return true
 	}
 	return false
-}
-
-// sameContent reports whether two findings read the same.
-func sameContent(a, b Finding) bool {
-	return a.Severity == b.Severity && a.Verdict == b.Verdict && a.Message == b.Message && a.Cause == b.Cause &&
-		a.Remedy == b.Remedy && slices.Equal(a.Owners, b.Owners) && a.MoreObjects == b.MoreObjects &&
-		slices.EqualFunc(a.Objects, b.Objects, func(x, y rules.Object) bool {
-			return x.Ref == y.Ref && x.Owner == y.Owner && x.Created.Equal(y.Created) && x.Reason == y.Reason && x.Detail == y.Detail
-		})
-}
-
-// significantChange reports whether owners should be notified of a change: the
-// finding has other objects, or its severity or verdict changed. A cause in other
-// words, or a higher count of objects, is not news.
-func significantChange(a, b Finding) bool {
-	return a.Severity != b.Severity || a.Verdict != b.Verdict ||
-		!slices.EqualFunc(a.Objects, b.Objects, func(x, y rules.Object) bool { return x.Ref == y.Ref })
 }

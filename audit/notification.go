@@ -141,7 +141,7 @@ func pendingWhileOpen(n Notification, t *Transition) Event {
 		return EventReopened
 	case n.Pending == EventResolved, n.Pending == EventReleased:
 		return EventChanged
-	case t.Why == ReasonChanged && t.significant && (n.Pending == "" || n.Pending == EventDetails):
+	case t.news && (n.Pending == "" || n.Pending == EventDetails):
 		return EventChanged
 	}
 	return n.Pending

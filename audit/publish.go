@@ -111,7 +111,7 @@ func (p *Published) findings() []Finding {
 	ev := Evaluation{}
 	for _, t := range p.Transitions {
 		if !t.Delete && t.Record.State != StateResolved {
-			ev.Findings = append(ev.Findings, t.Record.Finding)
+			ev.Findings = append(ev.Findings, t.current())
 		}
 	}
 	ev.sort()
@@ -192,7 +192,9 @@ func (p *Publisher) fit(ev *Evaluation) {
 	}
 	ev.Findings = slices.Clone(ev.Findings)
 	for i, f := range ev.Findings {
+		f.Objects = ev.Churn[f.ID].weighed(f.Objects)
 		ev.Findings[i] = p.Fit(f)
+		slices.SortStableFunc(ev.Findings[i].Objects, rules.CompareObjects)
 	}
 }
 

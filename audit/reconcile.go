@@ -91,7 +91,7 @@ func (r Reconciler) stored(rec Record, index *evaluated) Transition {
 	case index.unknown(rec.Rule, rec.ID):
 		return Transition{Record: rec, Why: ReasonCarriedOver}
 	case found:
-		return r.seen(rec, f)
+		return r.seen(rec, f, index.churn[rec.ID])
 	case rec.State == StateResolved:
 		if r.Now.Sub(rec.ResolvedAt) > r.Keep {
 			return Transition{Record: rec, Why: ReasonExpired, Delete: true}
@@ -116,7 +116,7 @@ func (r Reconciler) stored(rec Record, index *evaluated) Transition {
 }
 
 // seen returns the transition of a stored finding that was found again.
-func (r Reconciler) seen(rec Record, f Finding) Transition {
+func (r Reconciler) seen(rec Record, f Finding, churn Churn) Transition {
 	was := rec
 	f.FirstSeen, f.State = rec.FirstSeen, rec.State
 	rec.Finding = f
@@ -133,11 +133,19 @@ func (r Reconciler) seen(rec Record, f Finding) Transition {
 		rec.Reopened++
 		return r.hold(rec, ReasonReopened)
 	}
-	if sameContent(was.Finding, f) {
-		return Transition{Record: was, Why: ReasonConfirmed}
+	if sameContent(was.Finding, f, churn) {
+		t := Transition{Record: was, Why: ReasonConfirmed}
+		if len(churn.Affected) > 0 {
+			seen := f // f itself would be allocated for every finding
+			t.now = &seen
+		}
+		return t
 	}
-	rec.Reason = ReasonChanged
-	return Transition{Record: rec, Why: ReasonChanged, Write: true, was: was.Objects, significant: significantChange(was.Finding, f)}
+	t := Transition{Record: rec, Why: ReasonRefreshed, Write: true, was: was.Objects, news: isNews(was.Finding, f, churn)}
+	if t.news || !slices.Equal(was.Owners, f.Owners) {
+		t.Why, t.Record.Reason = ReasonChanged, ReasonChanged
+	}
+	return t
 }
 
 // markStorm flags the findings that are new to owners if there are too many.

@@ -73,7 +73,7 @@ func TestReconcile(t *testing.T) {
 	}{
 		{name: "a violation of which nothing is stored is opened", ev: ran(shop()), why: audit.ReasonOpened, state: audit.StateOpen, write: true},
 		{name: "one that is seen again unchanged is confirmed without a write", stored: record(audit.StateOpen, nil), ev: ran(shop()), why: audit.ReasonConfirmed, state: audit.StateOpen},
-		{name: "one whose message is another is changed", stored: record(audit.StateOpen, nil), ev: ran(worse), why: audit.ReasonChanged, state: audit.StateOpen, write: true},
+		{name: "one whose message is another is refreshed", stored: record(audit.StateOpen, nil), ev: ran(worse), why: audit.ReasonRefreshed, state: audit.StateOpen, write: true},
 		{name: "one that is evaluated and not there is resolved", stored: record(audit.StateOpen, nil), ev: ran(), why: audit.ReasonResolved, state: audit.StateResolved, write: true},
 		{name: "one that comes back is opened again", stored: record(audit.StateResolved, nil), ev: ran(shop()), why: audit.ReasonReopened, state: audit.StateOpen, write: true},
 		{name: "a rule that was skipped resolves nothing", stored: record(audit.StateOpen, nil), ev: outcome(audit.RuleSkipped), why: audit.ReasonCarriedOver, state: audit.StateOpen},
@@ -164,23 +164,25 @@ func TestStormFlagsWhatIsOpenedAndNothingElse(t *testing.T) {
 }
 
 func TestSignificantChange(t *testing.T) {
-	worse, joined, reworded := shop(), shop(), shop()
+	worse, joined, given, reworded := shop(), shop(), shop(), shop()
+	given.Owners = []string{"someone-else"}
 	worse.Severity = rules.Low
 	joined.Objects = []rules.Object{{Ref: snapshot.Ref{Kind: "Pod", Name: "web"}}}
 	reworded.Message = "it is open to all"
 	for _, c := range []struct {
 		name  string
 		found audit.Finding
-		want  bool
+		want  audit.Reason
 	}{
-		{"another severity is significant", worse, true},
-		{"another object is significant", joined, true},
-		{"other words are not", reworded, false},
+		{"another severity is a change", worse, audit.ReasonChanged},
+		{"another object is a change", joined, audit.ReasonChanged},
+		{"another owner is a change", given, audit.ReasonChanged},
+		{"other words are not", reworded, audit.ReasonRefreshed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }}
 			got := r.Reconcile(record(audit.StateOpen, nil), ran(c.found))
-			if len(got) != 1 || got[0].Why != audit.ReasonChanged || got[0].Significant() != c.want {
+			if len(got) != 1 || got[0].Why != c.want {
 				t.Errorf("%+v", got)
 			}
 		})

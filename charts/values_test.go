@@ -125,7 +125,7 @@ func TestAuditValidatesTheConfig(t *testing.T) {
 		"an unknown rule":       {"config: {rules: {owner-knwon: {enabled: false}}}", "owner-knwon", 2},
 		"an unknown key":        {"config: {clusters: prod}", "clusters", 2},
 		"an invalid expression": {"config: {hostSources: [{group: a.b, version: v1, resource: doors, kind: Door, hosts: '('}]}", "hosts", 2},
-		"an invalid duration":   {"config: {findings: {keepResolved: 30d}}", "write 720h", 2},
+		"an invalid duration":   {"config: {findings: {keepResolved: 30d}}", "use 720h", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conf := file(t, as[configMap](t, render(t, tc.values), "ConfigMap/audit").Data["audit.yaml"])

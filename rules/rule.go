@@ -38,6 +38,10 @@ type Rule struct {
 	// Uses are further kinds that Run may read as evidence of causes. Where
 	// View.Known reports that they were not read, it evaluates without them.
 	Uses []snapshot.Kind
+	// Affected are those of Needs whose objects suffer from a violation and do not
+	// make it one, such as the workloads of a namespace without a policy. That they
+	// come and go is not a change of a finding that its owners are notified of.
+	Affected []snapshot.Kind
 	// Settings are the settings in the config that the rule supports, besides its
 	// severity.
 	Settings []Setting
@@ -145,6 +149,11 @@ func Validate(set []*Rule) error {
 		}
 		if len(r.Needs) == 0 || !slices.IsSorted(r.Needs) || len(slices.Compact(slices.Clone(r.Needs))) != len(r.Needs) {
 			bad("needs are empty, unsorted or contain duplicates")
+		}
+		for _, kind := range r.Affected {
+			if !slices.Contains(r.Needs, kind) {
+				bad("affected kind %s is not needed", kind)
+			}
 		}
 		if r.Run == nil {
 			bad("no Run function")

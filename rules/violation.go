@@ -23,6 +23,10 @@ type Violation struct {
 	// Remedy what to do. Each is a sentence or two for people. Names in them are
 	// raw: the code that prints them must escape them.
 	Message, Cause, Remedy string
+	// MessageTail and CauseTail are the ends of Message and Cause that follow from
+	// objects of the kinds in Rule.Affected, such as their number. A finding did not
+	// change if only they did.
+	MessageTail, CauseTail string
 	// Objects are the objects that the violation rests on.
 	Objects []Object
 }

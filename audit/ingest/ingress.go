@@ -3,6 +3,7 @@ package ingest
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -34,6 +35,8 @@ func (in *Ingester) Ingress(o *networkingv1.Ingress) snapshot.Ingress {
 		Meta:              in.hostsMeta(networkingv1.GroupName, "Ingress", &o.ObjectMeta, "rules"),
 		DefaultOnly:       o.Spec.DefaultBackend != nil && len(o.Spec.Rules) == 0,
 		LoadBalancerGroup: in.intern(o.Annotations[annotationALBGroup]),
+		OwnLoadBalancer:   dedicatedMode(o.Annotations),
+		Addresses:         in.addresses(o.Status.LoadBalancer.Ingress),
 		SolverLabel:       o.Labels[labelSolver] == "true",
 		ChallengeOwner:    ownedByChallenge(o.OwnerReferences),
 		ChallengePaths:    onlyChallengePaths(&o.Spec),
@@ -52,6 +55,37 @@ func (in *Ingester) Ingress(o *networkingv1.Ingress) snapshot.Ingress {
 		f.TLSHosts = append(f.TLSHosts, o.Spec.TLS[i].Hosts...)
 	}
 	return f
+}
+
+// dedicatedMode reports whether annotations ask Cilium for a load balancer for the
+// Ingress alone. The second annotation is an alias of the first (Cilium,
+// operator/pkg/ingress/annotations); of two, the first that is there counts.
+func dedicatedMode(annotations map[string]string) bool {
+	mode, ok := annotations["ingress.cilium.io/loadbalancer-mode"]
+	if !ok {
+		mode = annotations["io.cilium.ingress/loadbalancer-mode"]
+	}
+	return mode == "dedicated"
+}
+
+// addresses returns the addresses of a status, normalized and sorted.
+func (in *Ingester) addresses(list []networkingv1.IngressLoadBalancerIngress) []string {
+	var out []string
+	add := func(address string) {
+		if address != "" {
+			out = append(out, in.intern(address))
+		}
+	}
+	for i := range list {
+		ip := strings.TrimSpace(list[i].IP)
+		if parsed, err := netip.ParseAddr(ip); err == nil {
+			ip = parsed.Unmap().String()
+		}
+		add(ip)
+		add(strings.TrimSuffix(strings.ToLower(strings.TrimSpace(list[i].Hostname)), "."))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // IngressClass returns the fact of an IngressClass.

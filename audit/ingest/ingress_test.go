@@ -3,9 +3,11 @@ package ingest_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -363,5 +365,49 @@ func TestACMEChallengePaths(t *testing.T) {
 				t.Errorf("only challenge paths: %t", got)
 			}
 		})
+	}
+}
+
+func TestIngressAddresses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status []networkingv1.IngressLoadBalancerIngress
+		want   []string
+	}{
+		{"no status", nil, nil},
+		{"an empty entry", []networkingv1.IngressLoadBalancerIngress{{}}, nil},
+		{"addresses in other spellings", []networkingv1.IngressLoadBalancerIngress{
+			{IP: " 2001:DB8:0:0::1 "}, {IP: "::ffff:203.0.113.1"}, {IP: "203.0.113.1", Hostname: "LB.example.com."},
+		}, []string{"2001:db8::1", "203.0.113.1", "lb.example.com"}},
+		{"what is not an address", []networkingv1.IngressLoadBalancerIngress{{IP: "pending"}}, []string{"pending"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := ingest.New(nil).Ingress(&networkingv1.Ingress{
+				Status: networkingv1.IngressStatus{LoadBalancer: networkingv1.IngressLoadBalancerStatus{Ingress: c.status}},
+			})
+			if diff := cmp.Diff(c.want, f.Addresses); diff != "" {
+				t.Errorf("addresses (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestIngressOwnLoadBalancer(t *testing.T) {
+	const mode, alias = "ingress.cilium.io/loadbalancer-mode", "io.cilium.ingress/loadbalancer-mode"
+	for _, c := range []struct {
+		annotations map[string]string
+		want        bool
+	}{
+		{nil, false},
+		{map[string]string{mode: "dedicated"}, true},
+		{map[string]string{mode: "shared"}, false},
+		{map[string]string{mode: "Dedicated"}, false},
+		{map[string]string{alias: "dedicated"}, true},
+		{map[string]string{mode: "shared", alias: "dedicated"}, false},
+	} {
+		f := ingest.New(nil).Ingress(&networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}})
+		if f.OwnLoadBalancer != c.want {
+			t.Errorf("%v: %t, want %t", c.annotations, f.OwnLoadBalancer, c.want)
+		}
 	}
 }

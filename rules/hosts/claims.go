@@ -24,6 +24,8 @@ type claim struct {
 	// set is the latest time at which the host can have been claimed, by the best
 	// evidence there is; zero if there is none.
 	set time.Time
+	// lanes are the traffic that a claim to a catch-all takes; none is all of it.
+	lanes []snapshot.Lane
 	// deep is true if a wildcard covers any number of labels and not just one.
 	deep bool
 }
@@ -43,11 +45,12 @@ func (c *claims) shared(owner rules.Owner) *rules.Owner {
 	return c.last
 }
 
-// add records a claim of an Ingress.
-func (c *claims) add(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, set time.Time, class string) {
+// add records a claim of an Ingress and returns it.
+func (c *claims) add(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, set time.Time, class string) *claim {
 	to := c.of(host, object, owner, how)
 	to.class = class
 	to.bound(set)
+	return to
 }
 
 // bound notes that a field that makes the claim was set no later than then.
@@ -60,15 +63,16 @@ func (c *claim) bound(set time.Time) {
 // namedListeners is how many listeners a claim names.
 const namedListeners = 3
 
-// addThrough records a claim through a listener of a Gateway. A wildcard there
-// covers any number of labels.
-func (c *claims) addThrough(listener, host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource) {
+// addThrough records a claim through a listener of a Gateway and returns it. A
+// wildcard there covers any number of labels.
+func (c *claims) addThrough(listener, host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource) *claim {
 	to := c.of(host, object, owner, how)
 	to.deep = true
 	to.bound(object.HostsSet)
 	if len(to.listeners) < namedListeners && !slices.Contains(to.listeners, listener) {
 		to.listeners = append(to.listeners, listener)
 	}
+	return to
 }
 
 // of returns the claim of an object to a host, and creates it if there is none:
@@ -99,10 +103,6 @@ func leaving(v *snapshot.View, m *snapshot.Meta) bool {
 	return ns != nil && ns.Terminating
 }
 
-// isCatchAll reports whether a claimed pattern is the catch-all of a proxy. Its
-// spelling is not a valid host.
-func isCatchAll(host string) bool { return strings.HasPrefix(host, "* (") }
-
 // contested reports whether the claims have at least two owners.
 func contested(list []*claim) bool {
 	return slices.ContainsFunc(list, func(c *claim) bool { return !c.owner.Is(*list[0].owner) })
@@ -126,6 +126,9 @@ func (c *claim) detail() string {
 	}
 	if c.class != "" {
 		parts = append(parts, "class "+c.class)
+	}
+	if ports := c.ports(); ports != "" {
+		parts = append(parts, ports)
 	}
 	parts = append(parts, c.listeners...)
 	return strings.Join(parts, ", ")

@@ -61,7 +61,11 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 			}
 			how := routeSource(asked, host)
 			if host == "" {
-				host = fmt.Sprintf("* (gateway %s)", l.gateway)
+				// A request that arrives at one port is not matched against the routes of
+				// another.
+				all := c.addThrough(l.name, fmt.Sprintf("* (gateway %s)", l.gateway), &route.Meta, owner, how)
+				all.take(snapshot.Lane{Port: l.Port})
+				continue
 			}
 			c.addThrough(l.name, host, &route.Meta, owner, how)
 		}

@@ -34,11 +34,18 @@ conditions of the AWS Load Balancer Controller. An empty host, or a default
 backend without rules, claims every host of its class if the class shares one
 proxy. spec.tls claims nothing.
 
+Two such catch-alls conflict unless status.loadBalancer has different addresses
+for them, which holds for any controller; while one of them has no address, they
+conflict. Controllers with a load balancer for each Ingress are known without an
+address: those of GKE, AWS and Tailscale, and Cilium where the Ingress asks for
+mode dedicated. The default mode in Cilium's settings is not read.
+
 HTTPRoutes, GRPCRoutes and TLSRoutes claim the intersection of their hostnames
 with each listener that they may attach to, by section name, port, protocol,
 kinds and namespaces. A route without hostnames claims those of the listener; if
-the listener has none either, it claims every host of the Gateway. Whether a
-controller accepted the route does not matter. The hostnames of a ListenerSet
+the listener has none either, it claims every host of the Gateway on the port of
+the listener, and conflicts with others on that port only. Whether a controller
+accepted the route does not matter. The hostnames of a ListenerSet
 that its Gateway admits are claims too. Gateways claim nothing, and neither does
 a route attached to a Service.
 
@@ -72,6 +79,9 @@ func run(in rules.Input) (rules.Result, error) {
 	res := rules.Result{Unread: unreadObjects(in)}
 	evidence := admission.NewEvidence(in.View)
 	for host, list := range c.byHost {
+		if isCatchAll(host) {
+			list = meeting(list)
+		}
 		if contested(list) {
 			res.Violations = append(res.Violations, hostViolation(host, list, evidence))
 		}

@@ -23,15 +23,24 @@ func ingressClaims(c *claims, in rules.Input) {
 			if host := Normalize(h.Host); host != "" {
 				c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name)
 			} else if name, shared := class.catchAll(ing); shared {
-				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name)
+				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name).takeAddresses(ing)
 			}
 		}
 		if !ing.DefaultOnly {
 			continue
 		}
 		if name, shared := class.catchAll(ing); shared {
-			c.add(name, &ing.Meta, owner, snapshot.FromDefault, ing.HostsSet, class.name)
+			c.add(name, &ing.Meta, owner, snapshot.FromDefault, ing.HostsSet, class.name).takeAddresses(ing)
 		}
+	}
+}
+
+// takeAddresses limits a catch-all to the addresses in the status of its Ingress: at
+// another address there is another load balancer, whatever the class and its
+// controller. An Ingress without addresses may be served at any.
+func (c *claim) takeAddresses(ing *snapshot.Ingress) {
+	for _, address := range ing.Addresses {
+		c.take(snapshot.Lane{Prefix: address + endOfLane})
 	}
 }
 
@@ -91,7 +100,7 @@ func (c classes) of(ing *snapshot.Ingress) class {
 // catchAll returns the name of the catch-all of a class, and whether its proxy is
 // shared: a claim to every host of a dedicated proxy conflicts with nothing.
 func (c class) catchAll(ing *snapshot.Ingress) (name string, shared bool) {
-	if c.ownProxy() {
+	if c.ownProxy(ing) {
 		if ing.LoadBalancerGroup == "" {
 			return "", false
 		}
@@ -103,15 +112,18 @@ func (c class) catchAll(ing *snapshot.Ingress) (name string, shared bool) {
 	return fmt.Sprintf("* (class %s)", c.name), true
 }
 
-// ownProxy reports whether the controller creates a load balancer for each Ingress.
-// GKE's classes have no IngressClass object, so they are known by name, and so are
-// the usual names if the manifests contain no IngressClass.
-func (c class) ownProxy() bool {
+// ownProxy reports whether the controller creates a load balancer for the Ingress
+// alone. GKE's classes have no IngressClass object, so they are known by name, and so
+// are the usual names if the manifests contain no IngressClass. Of any other
+// controller only the addresses in the status show it.
+func (c class) ownProxy(ing *snapshot.Ingress) bool {
 	switch c.controller {
+	case "cilium.io/ingress-controller":
+		return ing.OwnLoadBalancer
 	case "ingress.k8s.aws/alb", "eks.amazonaws.com/alb", "tailscale.com/ts-ingress":
 		return true
 	case "":
-		return c.name == "alb" || c.name == "gce" || strings.HasPrefix(c.name, "gce-") || c.name == "tailscale"
+		return c.name == "cilium" && ing.OwnLoadBalancer || c.name == "alb" || c.name == "gce" || strings.HasPrefix(c.name, "gce-") || c.name == "tailscale"
 	}
 	return false
 }

@@ -42,7 +42,7 @@ func (s *sketch) naive() *naive {
 				}
 				for _, host := range shared(r.Hostnames, l) {
 					if host == "" {
-						host = fmt.Sprintf("* (gateway %s/%s)", gateway.ID.Namespace, gateway.ID.Name)
+						host = fmt.Sprintf("* (gateway %s/%s) %d", gateway.ID.Namespace, gateway.ID.Name, l.Port)
 					}
 					n.claim(r.ID, host, true)
 				}
@@ -198,7 +198,7 @@ func (n *naive) findings() []string {
 	for _, c := range n.claims {
 		hosts[c.host] = append(hosts[c.host], c)
 	}
-	lines := []string{}
+	contested := map[string][]string{}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
 		var objects, owners []string
 		for _, c := range hosts[host] {
@@ -207,8 +207,19 @@ func (n *naive) findings() []string {
 		slices.Sort(objects)
 		slices.Sort(owners)
 		if len(slices.Compact(owners)) > 1 {
-			lines = append(lines, fmt.Sprintf("%s <- %s", host, strings.Join(objects, ", ")))
+			// The ports of a Gateway are one finding.
+			at := host
+			if i := strings.Index(host, ") "); i >= 0 {
+				at = host[:i+1]
+			}
+			contested[at] = append(contested[at], objects...)
 		}
+	}
+	lines := []string{}
+	for _, host := range slices.Sorted(maps.Keys(contested)) {
+		objects := contested[host]
+		slices.Sort(objects)
+		lines = append(lines, fmt.Sprintf("%s <- %s", host, strings.Join(slices.Compact(objects), ", ")))
 	}
 	return lines
 }

@@ -38,6 +38,7 @@ can't be detected from objects.`,
 		Subject:  rules.SubjectNamespace,
 		Needs: slices.Sorted(slices.Values(slices.Concat(snapshot.WorkloadKinds(), snapshot.PolicyKinds(),
 			[]snapshot.Kind{snapshot.Namespaces, snapshot.Pods}))),
+		Affected: append(snapshot.WorkloadKinds(), snapshot.Namespaces, snapshot.Pods),
 		Settings: []rules.Setting{rules.SettingDirections, rules.SettingExemptNamespaces},
 		Run:      run,
 	}

@@ -34,7 +34,8 @@ func (n *namespaceIsolation) violation(d snapshot.Direction, owner rules.Owner, 
 	if in.Previous != nil {
 		before = in.Previous(n.meta.Name, d)
 	}
-	v.Cause = n.cause(&v, d, before, n.exposedObjects(d, in.Owner))
+	v.Cause, v.CauseTail = n.cause(&v, d, before, n.exposedObjects(d, in.Owner))
+	v.Message += v.MessageTail
 	return v, true
 }
 
@@ -135,9 +136,9 @@ func (n *namespaceIsolation) missing(v *rules.Violation, d snapshot.Direction) {
 	}
 	if exposed == 0 {
 		v.Downgrade = 1
-		v.Message += " Every current workload is isolated, but the next pod may be open."
+		v.MessageTail = " Every current workload is isolated, but the next pod may be open."
 	} else {
-		v.Message += " " + describeOpen(exposed, n.workloads)
+		v.MessageTail = " " + describeOpen(exposed, n.workloads)
 	}
 	v.Remedy = fmt.Sprintf("Add a NetworkPolicy with an empty podSelector and policyTypes [%s], and a policy for each "+
 		"connection that workloads need.", d)
@@ -165,7 +166,7 @@ func (n *namespaceIsolation) partial(v *rules.Violation, d snapshot.Direction) {
 	v.Message = fmt.Sprintf("In namespace %s, %s is denied only for pods of the cluster, not for addresses outside it.",
 		n.meta.Name, word)
 	if exposed := n.countExposed(d); exposed > 0 {
-		v.Message += " " + describeOpen(exposed, n.workloads)
+		v.MessageTail = " " + describeOpen(exposed, n.workloads)
 	}
 	v.Downgrade = 1
 	v.Remedy = fmt.Sprintf("Add a NetworkPolicy with an empty podSelector and policyTypes [%s].", d)
@@ -193,8 +194,9 @@ func (n *namespaceIsolation) defeated(v *rules.Violation, d snapshot.Direction, 
 	if widest.partial {
 		whom = fmt.Sprintf("%d of %s", widest.workloads, rules.Count(n.workloads, "workload"))
 	}
-	v.Message = fmt.Sprintf("%s is denied by default in namespace %s, but other policies open it again to %s for %s.",
-		d, n.meta.Name, describeScope(widest.scope), whom)
+	v.Message = fmt.Sprintf("%s is denied by default in namespace %s, but other policies open it again to %s for ",
+		d, n.meta.Name, describeScope(widest.scope))
+	v.MessageTail = whom + "."
 	v.Remedy = fmt.Sprintf("Narrow the %s rules of the listed policies to the peers and ports that workloads need, or remove them. "+
 		"Policies add up: one allow-all undoes every deny.", strings.ToLower(d.String()))
 	v.Downgrade = widest.downgrade(d)
@@ -235,12 +237,13 @@ const (
 
 // cause says what is known about how a direction came to be open, and when the
 // exposed workloads were created. Deleted policies leave no trace, so most of this
-// is known only from an earlier sweep. Without evidence no cause is named.
-func (n *namespaceIsolation) cause(v *rules.Violation, d snapshot.Direction, before rules.Previous, exposed []rules.Object) string {
+// is known only from an earlier sweep. Without evidence no cause is named. It also
+// returns the end of the cause that follows from the workloads.
+func (n *namespaceIsolation) cause(v *rules.Violation, d snapshot.Direction, before rules.Previous, exposed []rules.Object) (cause, tail string) {
 	if len(exposed) == 0 {
-		return ""
+		return "", ""
 	}
-	var cause string
+	arrivals := rules.Arrivals("exposed", exposed)
 	first := n.directions[d].firstPolicy()
 	_, newest := rules.Span(exposed)
 	switch {
@@ -250,10 +253,11 @@ func (n *namespaceIsolation) cause(v *rules.Violation, d snapshot.Direction, bef
 		cause = fmt.Sprintf("%s: a sweep at %s found %s denied by default here. Since then the policy was deleted or narrowed.",
 			causeDenyDeleted, rules.Timestamp(before.At), strings.ToLower(d.String()))
 	case first != nil && !newest.IsZero() && newest.Before(first.Created):
-		cause = fmt.Sprintf("%s: the exposed workloads were created before the first policy, %s of %s.",
-			causeWorkload, first.Ref(), rules.Timestamp(first.Created))
+		cause = fmt.Sprintf("%s: the exposed workloads were created before the first policy, %s of %s. %s",
+			causeWorkload, first.Ref(), rules.Timestamp(first.Created), arrivals)
+		return cause, cause
 	}
-	return strings.TrimSpace(cause + " " + rules.Arrivals("exposed", exposed))
+	return strings.TrimSpace(cause + " " + arrivals), arrivals
 }
 
 // openSince says since when, at the earliest, a direction can have been open again.

@@ -29,6 +29,7 @@ and reported as an advisory, unless the namespace is shared.`,
 		Subject:  rules.SubjectNamespace,
 		Needs: slices.Sorted(slices.Values(append(snapshot.WorkloadKinds(),
 			snapshot.Namespaces, snapshot.Pods))),
+		Affected: append(snapshot.WorkloadKinds(), snapshot.Pods),
 		Settings: []rules.Setting{rules.SettingExemptNamespaces},
 		Run:      run,
 	}
@@ -64,12 +65,13 @@ func run(in rules.Input) (rules.Result, error) {
 }
 
 func unownedViolation(namespace string, unowned []rules.Object) rules.Violation {
+	tail, arrivals := rules.Count(len(unowned), "workload")+" without an owner.", rules.Arrivals("unowned", unowned)
 	return rules.Violation{
 		Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: namespace},
 		Verdict: "unowned",
 		Owners:  []rules.Owner{{Namespace: namespace}},
-		Message: fmt.Sprintf("Namespace %s has %s without an owner.", namespace, rules.Count(len(unowned), "workload")),
-		Cause:   rules.Arrivals("unowned", unowned),
+		Message: fmt.Sprintf("Namespace %s has %s", namespace, tail), MessageTail: tail,
+		Cause: arrivals, CauseTail: arrivals,
 		Remedy:  "Set one of the configured owner keys on the Namespace, or add the namespace to a team in the config.",
 		Objects: unowned,
 	}

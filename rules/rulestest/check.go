@@ -46,6 +46,7 @@ func checkFixture(rule *rules.Rule, f *fixture) []error {
 		checkFindings(rule, ev),
 		checkDeterministic(rule, f, ev),
 		checkFrozen(rule, f),
+		checkTails(rule, f),
 		checkSparse(rule, f),
 	)
 }
@@ -180,6 +181,27 @@ func checkFrozen(rule *rules.Rule, f *fixture) error {
 		return errors.New("the rule changes the snapshot")
 	}
 	return nil
+}
+
+// checkTails requires that the tail of a text is its end, and that a rule without
+// affected kinds has none.
+func checkTails(rule *rules.Rule, f *fixture) error {
+	var errs []error
+	spied := *rule
+	spied.Run = func(in rules.Input) (rules.Result, error) {
+		res, err := rule.Run(in)
+		for _, v := range res.Violations {
+			if !strings.HasSuffix(v.Message, v.MessageTail) || !strings.HasSuffix(v.Cause, v.CauseTail) {
+				errs = append(errs, fmt.Errorf("violation %s: a tail is not the end of its text", v.Subject))
+			}
+			if len(rule.Affected) == 0 && v.MessageTail+v.CauseTail != "" {
+				errs = append(errs, fmt.Errorf("violation %s: it has a tail, but the rule declares no affected kinds", v.Subject))
+			}
+		}
+		return res, err
+	}
+	_, err := f.evaluateText(&spied, f.text(f.inOrder()))
+	return errors.Join(append(errs, err)...)
 }
 
 // now is the time of every sweep in tests. Fixtures may contain exceptions, which

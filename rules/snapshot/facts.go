@@ -87,6 +87,15 @@ type Ingress struct {
 	// LoadBalancerGroup is the group of Ingresses that share a load balancer with
 	// this one, for classes that otherwise create one per Ingress.
 	LoadBalancerGroup string
+	// OwnLoadBalancer is true if the Ingress asks Cilium for a load balancer of its
+	// own. Other controllers do not read that.
+	OwnLoadBalancer bool
+	// Addresses are those at which the controller serves the Ingress, by its status,
+	// normalized. If there are none, they are unknown. Only the subresource
+	// ingresses/status writes them, to which the usual roles of tenants have no
+	// right: a tenant can't make a proxy look like another one. In manifests they are
+	// what whoever wrote or exported the manifest says, as is everything else there.
+	Addresses []string
 	// SolverLabel, ChallengeOwner and ChallengePaths are the three marks of
 	// cert-manager's HTTP01 solver: its label, its owner reference to a
 	// Challenge, and that only paths of ACME challenges are routed.

@@ -26,5 +26,15 @@ type HostPattern struct {
 	Deep bool
 }
 
+// Lane is the part of a proxy's traffic that a claim to every host takes.
+type Lane struct {
+	Port int32 // 0 for every port
+	// Prefix is what the traffic has in common, such as the address that it is sent
+	// to or the beginning of its path; empty for all traffic. Of two lanes whose
+	// prefixes differ, one is within the other if it begins with the other's prefix,
+	// or else they share no traffic.
+	Prefix string
+}
+
 // FromHostSource is the source of what a HostObject claims.
 const FromHostSource HostSource = "host-source"

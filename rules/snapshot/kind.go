@@ -157,3 +157,14 @@ type Read struct {
 	Items   int    // objects read
 	Err     string // why the status is Forbidden or Failed
 }
+
+// ShortLived reports whether objects of a kind are mostly made by controllers and
+// pipelines, which replace them by others of other names: pods, and what makes pods
+// for something else.
+func ShortLived(k Kind) bool {
+	switch k {
+	case Pods, ReplicaSets, ReplicationControllers, Jobs:
+		return true
+	}
+	return false
+}

@@ -70,7 +70,7 @@ func (r *Recorder) plan(published *audit.Published) plan {
 	for i := range published.Transitions {
 		t := &published.Transitions[i]
 		how, ok := describe(t.Why)
-		if !ok || t.Unwritten || t.Why == audit.ReasonChanged && !t.Significant() {
+		if !ok || t.Unwritten {
 			continue
 		}
 		p.left += t.Record.MoreObjects
