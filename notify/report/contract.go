@@ -83,7 +83,9 @@ type IgnoredKind struct {
 	Group   string `json:"group,omitempty"`
 	Version string `json:"version,omitempty"`
 	Kind    string `json:"kind"`
-	Items   int    `json:"items"`
+	// RunsPods is true if its objects run workloads that no rule evaluates.
+	RunsPods bool `json:"runsPods,omitempty"`
+	Items    int  `json:"items"`
 }
 
 // Problem is input of unknown kind that could not be read, such as a document that
@@ -91,6 +93,9 @@ type IgnoredKind struct {
 type Problem struct {
 	Where  string `json:"where"`
 	Reason string `json:"reason"`
+	// Kind is the kind of the object that was lost, if rules evaluate it. Such problems
+	// come first.
+	Kind string `json:"kind,omitempty"`
 }
 
 // RuleOutcome is whether a rule was evaluated: ran, skipped (a kind it needs was not
