@@ -96,7 +96,7 @@ func TestArguments(t *testing.T) {
 		{"", "test", "--once --fail-on=none --config=/etc/audit/audit.yaml --timeout=5m"},
 		{
 			"{mode: deployment, extraArgs: [--v=2]}", "deployment",
-			"--listen=:8080 --findings-namespace=audit --interval=10m --grace=20s --config=/etc/audit/audit.yaml --timeout=5m --v=2",
+			"--publish --listen=:8080 --findings-namespace=audit --interval=10m --grace=20s --config=/etc/audit/audit.yaml --timeout=5m --v=2",
 		},
 	} {
 		if got := strings.Join(pods(t, render(t, tc.values))[tc.pod].Spec.Containers[0].Args, " "); got != tc.want {

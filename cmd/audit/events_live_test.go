@@ -100,7 +100,7 @@ func TestEventsThatAreRefusedLeaveTheFindingsStored(t *testing.T) {
 func TestEventsAreRecordedByTheLongRunningMode(t *testing.T) {
 	c, args := eventing(t)
 	allowEvents(t, c)
-	s := serving(t, buildAudit(t), c.Kubeconfig(kubetest.Guest), append([]string{"--interval", "5s"}, args[len(args)-2:]...)...)
+	s := publishes(t, buildAudit(t), c.Kubeconfig(kubetest.Guest), append([]string{"--interval", "5s"}, args[len(args)-2:]...)...)
 	s.says(t, "complete=true findings=18 opened=18", 1)
 	if got := ownEvents(t, c); !slices.Contains(got, "FindingOpened:Ingress/shop-web/basket") {
 		t.Errorf("Events: %q", got)

@@ -26,9 +26,9 @@ type leaseOptions struct {
 }
 
 func (l *leaseOptions) addFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&l.wait, "lease-wait", time.Minute, "With --once: maximum time to wait while another process publishes")
+	flags.DurationVar(&l.wait, "lease-wait", time.Minute, "With --once --publish: maximum time to wait while another process publishes")
 	flags.BoolVar(&l.elect, "leader-elect", true,
-		"Use leader election when publishing. Without --once, replicas stand by until they lead; with --once --publish, a sweep waits for the lease before it writes")
+		"With --publish: use leader election. With --once, a sweep waits for the lease before it writes; otherwise replicas stand by until they lead")
 	// The defaults are those of kube-controller-manager and rarely need to change.
 	flags.DurationVar(&l.duration, "leader-elect-lease-duration", 15*time.Second, "Time after which a lease that is not renewed expires")
 	flags.DurationVar(&l.renew, "leader-elect-renew-deadline", 10*time.Second, "Time after which a leader that cannot renew its lease stops leading")

@@ -286,7 +286,7 @@ func TestServiceShowsItsSweepsAndPushesThem(t *testing.T) {
 	gateway := promtest.StartPushgateway(t)
 	binary := buildAudit(t)
 	start := func() *service {
-		return serving(t, binary, c.Kubeconfig(kubetest.Guest), "--interval", "5m", "--config", configured(t, namesTwo+pushSection(t, gateway.URL)))
+		return publishes(t, binary, c.Kubeconfig(kubetest.Guest), "--interval", "5m", "--config", configured(t, namesTwo+pushSection(t, gateway.URL)))
 	}
 	leader := start()
 	leader.says(t, "msg=sweep complete=true", 1)

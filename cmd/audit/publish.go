@@ -37,7 +37,7 @@ type publishOptions struct {
 func (o *publishOptions) addFlags(flags *pflag.FlagSet) {
 	o.readOptions.addFlags(flags)
 	flags.BoolVar(&o.publish, "publish", false,
-		"Store findings in the cluster, notify owners and push metrics. Changes the default of --fail-on to none")
+		"Store findings in the cluster, notify owners and push metrics. Without it, nothing is written. Changes the default of --fail-on to none")
 	flags.BoolVar(&o.dryRun, "dry-run", false,
 		"With --once --publish: print the messages that owners would get, without sending or storing anything")
 	flags.StringVar(&o.slackURL, "slack-api-url", "https://slack.com/api/", "Base URL of Slack's Web API, which receives the bot token")
@@ -94,9 +94,9 @@ func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)
 	if err != nil {
 		return nil, err
 	}
-	source, ok := o.source.(audit.Rereader)
-	if !ok {
-		return nil, errors.New("the source cannot be read again")
+	source, err := o.rereader()
+	if err != nil {
+		return nil, err
 	}
 	var p publication
 	if o.lease.elect && !o.dryRun {
@@ -118,17 +118,31 @@ func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)
 	}
 	p.publisher = &audit.Publisher{
 		Store: findings, Source: source, Fit: store.FitFinding, Notifier: notifiers, DryRun: o.dryRun,
-		Reconciler: audit.Reconciler{
-			Hold: o.hold, Keep: time.Duration(o.config.Findings.KeepResolved), MaxNew: int(o.config.Limits.NewFindings),
-			MaxNotifications: store.MaxNotifications,
-		},
+		Reconciler: o.reconciler(),
 	}
 	p.events = o.newEventRecorder(cfg)
 	p.meter, err = o.newMeter(&p, exporter)
 	return &p, err
 }
 
-// newMeter returns the meter of a publication. A dry run pushes nothing.
+// rereader returns the source as one from which findings can be confirmed.
+func (o *publishOptions) rereader() (audit.Rereader, error) {
+	if source, ok := o.source.(audit.Rereader); ok {
+		return source, nil
+	}
+	return nil, errors.New("the source cannot be read again")
+}
+
+// reconciler returns the config's settings of how findings open and resolve.
+func (o *publishOptions) reconciler() audit.Reconciler {
+	return audit.Reconciler{
+		Hold: o.hold, Keep: time.Duration(o.config.Findings.KeepResolved), MaxNew: int(o.config.Limits.NewFindings),
+		MaxNotifications: store.MaxNotifications,
+	}
+}
+
+// newMeter returns the meter of a publication. A dry run, and a process that does not
+// publish, push nothing.
 func (o *publishOptions) newMeter(p *publication, exporter *metrics.Exporter) (*serve.Meter, error) {
 	m := &serve.Meter{Exporter: exporter, Now: o.now}
 	add := func(name string, client any) {
@@ -145,7 +159,7 @@ func (o *publishOptions) newMeter(p *publication, exporter *metrics.Exporter) (*
 		add("lease", p.lock.lease)
 	}
 	var err error
-	if !o.dryRun {
+	if o.publish && !o.dryRun {
 		m.Pusher, err = newPusher(&o.config)
 	}
 	return m, err
@@ -191,14 +205,18 @@ func (o *publishOptions) sweepOnce(ctx context.Context, set []*rules.Rule) (*aud
 	}
 	// Where a right is missing, all lines say the same.
 	const most = 10
+	var unpublished error
+	if lines := serve.Unpublished(published.Problems); len(lines) > 0 {
+		unpublished = errors.New("publish:\n" + serve.Some(lines, most, "\n"))
+	}
 	if len(published.Failed) > 0 {
-		return res, errors.Join(fmt.Errorf("write findings:\n%s", serve.Some(published.Failed, most, "\n")), unpushed)
+		return res, errors.Join(fmt.Errorf("write findings:\n%s", serve.Some(published.Failed, most, "\n")), unpublished, unpushed)
 	}
 	var undelivered error
 	if lines := serve.Undelivered(published.Deliveries); len(lines) > 0 {
 		undelivered = errors.New("notify owners:\n" + serve.Some(lines, most, "\n"))
 	}
-	return res, errors.Join(undelivered, unpushed)
+	return res, errors.Join(unpublished, undelivered, unpushed)
 }
 
 // eventRecorder records changes of findings as Events on their objects. It needs no

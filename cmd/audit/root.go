@@ -29,7 +29,7 @@ func run(c command) int {
 func newRoot(c command) *cobra.Command {
 	o := &sweepOptions{publishOptions: publishOptions{readOptions: readOptions{command: c}}}
 	root := &cobra.Command{
-		Use:   "audit [--once [--from PATH]...] [flags]",
+		Use:   "audit [--once [--from PATH]...] [--publish] [flags]",
 		Short: "Check a Kubernetes cluster for broken cross-object invariants",
 		Long: `Check a Kubernetes cluster for broken cross-object invariants.
 
@@ -38,13 +38,12 @@ that no longer hold across objects, such as hosts with more than one owner,
 namespaces without default-deny, and workloads without an owner. Use "audit rules"
 for the list.
 
-With --once, audit sweeps once and prints a report. It writes nothing to the
-cluster unless --publish is given, which stores findings as objects in the cluster
-and notifies their owners.
+With --once, audit sweeps once and prints a report. Without --once, it sweeps at
+every --interval until it is stopped, logs one line per sweep and serves metrics.
 
-Without --once, audit publishes a sweep at every --interval until it is stopped.
-It logs one line per sweep and uses leader election, so that only one of several
-replicas sweeps.
+Nothing is written anywhere unless --publish is given, which stores findings as
+objects in the cluster, notifies their owners and pushes metrics. Without --once, it
+also uses leader election, so that only one of several replicas sweeps.
 
 Exit codes:
 
@@ -64,6 +63,9 @@ Exit codes:
 
   # Check objects that kubectl exported
   kubectl get ns,ing,ingressclass,netpol,deploy,rs,sts,ds,rc,job,cronjob,pod -A -o json | audit --once --from -
+
+  # Sweep every ten minutes, log what opens and resolves, and write nothing
+  audit
 
   # Print the messages that owners would get, and send none
   audit --once --config audit.yaml --publish --dry-run`,

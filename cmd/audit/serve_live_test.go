@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -34,9 +35,9 @@ func TestOneLeadsAndTheOtherTakesOver(t *testing.T) {
 		return nil
 	})
 
-	first := serving(t, binary, kubeconfig, "--interval", "5s")
+	first := publishes(t, binary, kubeconfig, "--interval", "5s")
 	first.says(t, "complete=true findings=18 opened=18", 1)
-	second := serving(t, binary, watched.Kubeconfig(kubetest.Guest), "--interval", "5s")
+	second := publishes(t, binary, watched.Kubeconfig(kubetest.Guest), "--interval", "5s")
 	second.says(t, `msg="standing by"`, 1)
 	before := versions(t, c)
 	first.says(t, "complete=true findings=18 opened=0", 1)
@@ -54,7 +55,7 @@ func TestOneLeadsAndTheOtherTakesOver(t *testing.T) {
 	}
 	second.says(t, "complete=true findings=18 opened=0", 1)
 
-	third := serving(t, binary, kubeconfig, "--interval", "5s")
+	third := publishes(t, binary, kubeconfig, "--interval", "5s")
 	third.says(t, `msg="standing by"`, 1)
 	if took := second.end(t, syscall.SIGTERM); took > 5*time.Second {
 		t.Errorf("it ends after %s", took)
@@ -103,7 +104,7 @@ func TestLeaderThatLosesTheLeaseWritesNoMore(t *testing.T) {
 			next.ServeHTTP(w, r)
 		}
 	})
-	s := serving(t, buildAudit(t), p.Kubeconfig(kubetest.Guest), "--interval", "20s")
+	s := publishes(t, buildAudit(t), p.Kubeconfig(kubetest.Guest), "--interval", "20s")
 	for range 8 { // the number of concurrent writes
 		select {
 		case <-creates:
@@ -136,7 +137,7 @@ func TestWithoutLeaderElectionNoLeaseIsTouched(t *testing.T) {
 	})
 	kubeconfig := p.Kubeconfig(kubetest.Guest)
 	sweep(t, 0, "--publish", "--leader-elect=false", "--kubeconfig", kubeconfig)
-	s := serving(t, buildAudit(t), kubeconfig, "--leader-elect=false", "--interval", "5s")
+	s := publishes(t, buildAudit(t), kubeconfig, "--leader-elect=false", "--interval", "5s")
 	s.says(t, "complete=true findings=18 opened=0", 1)
 	s.healthy(t, http.StatusOK)
 	s.end(t, syscall.SIGTERM)
@@ -145,6 +146,50 @@ func TestWithoutLeaderElectionNoLeaseIsTouched(t *testing.T) {
 	}
 	if n := leases.Load(); n > 0 {
 		t.Errorf("%d requests for a lease", n)
+	}
+}
+
+// TestWithoutPublishNothingIsWritten: a process that is not asked to publish sweeps,
+// follows what opens and resolves, serves metrics, and sends nothing but reads. It does
+// not even look for the namespace of findings.
+func TestWithoutPublishNothingIsWritten(t *testing.T) {
+	c, _ := publishing(t)
+	var writes, stores atomic.Int32
+	p := c.StartProxy(t, func(r *http.Request) kubetest.Answer {
+		if r.Method != http.MethodGet {
+			writes.Add(1)
+		}
+		if isLease(r) || strings.Contains(r.URL.Path, "/namespaces/audit/") {
+			stores.Add(1)
+		}
+		return nil
+	})
+	var pushes atomic.Int32
+	gateway := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { pushes.Add(1) }))
+	t.Cleanup(gateway.Close)
+	config := configured(t, namesTwo+pushSection(t, gateway.URL))
+	s := serving(t, buildAudit(t), p.Kubeconfig(kubetest.Guest), "--interval", "3s", "--config", config)
+	s.says(t, "msg=started", 1)
+	s.says(t, "publish=false leaderElect=false", 1)
+	s.says(t, "complete=true findings=18 opened=18", 1)
+	s.says(t, "msg=finding state=Open why=opened rule=", 18)
+	s.healthy(t, http.StatusOK)
+	if _, text := s.get(t, "/metrics"); !strings.Contains(text, "\naudit_findings{") || !strings.Contains(text, "\naudit_last_success_timestamp_seconds{") {
+		t.Errorf("metrics:\n%s", text)
+	}
+	s.says(t, "complete=true findings=18 opened=0", 1)
+	kubectl(t, c, "delete", "ingress", "-n", "shop-web", "basket")
+	s.says(t, "state=Resolved why=resolved rule=one-owner-per-host subject=basket.example.com", 1)
+	s.says(t, "complete=true findings=17 opened=0 resolved=1", 1)
+	s.end(t, syscall.SIGTERM)
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d:\n%s", code, s.log)
+	}
+	if w, st, pu := writes.Load(), stores.Load(), pushes.Load(); w+st+pu > 0 {
+		t.Errorf("%d writes, %d requests for what is stored, %d pushes", w, st, pu)
+	}
+	if got := stored(t, c); len(got) > 0 {
+		t.Errorf("%d findings were stored", len(got))
 	}
 }
 
@@ -160,7 +205,7 @@ func TestUnreachableServerStopsNothing(t *testing.T) {
 		}
 		return nil
 	})
-	s := serving(t, buildAudit(t), p.Kubeconfig(kubetest.Guest), "--interval", "4s")
+	s := publishes(t, buildAudit(t), p.Kubeconfig(kubetest.Guest), "--interval", "4s")
 	s.says(t, "cannot request the lease", 1)
 	s.healthy(t, http.StatusServiceUnavailable)
 	away.Store(false)
@@ -184,7 +229,7 @@ func TestServiceEndsInTimeThoughTheServerHangs(t *testing.T) {
 		t.Run(fmt.Sprintf("leader election %t", elect), func(t *testing.T) {
 			t.Parallel()
 			url, asked := silentServer(t)
-			s := serving(t, binary, "/dev/null", "--server", url, fmt.Sprintf("--leader-elect=%t", elect))
+			s := publishes(t, binary, "/dev/null", "--server", url, fmt.Sprintf("--leader-elect=%t", elect))
 			select {
 			case <-asked:
 			case <-time.After(10 * time.Second):
@@ -237,14 +282,20 @@ const (
 	takeoverTime = shortLease + 3*time.Second
 )
 
+// publishes starts a built program that publishes a sweep every interval.
+func publishes(t *testing.T, binary, kubeconfig string, args ...string) *service {
+	t.Helper()
+	return serving(t, binary, kubeconfig, append([]string{
+		"--publish", "--leader-elect-lease-duration", shortLease.String(),
+		"--leader-elect-renew-deadline", "1200ms", "--leader-elect-retry-period", "200ms",
+	}, args...)...)
+}
+
 // serving starts a built program that sweeps every interval.
 func serving(t *testing.T, binary, kubeconfig string, args ...string) *service {
 	t.Helper()
 	s := &service{log: &growing{}}
-	args = append([]string{
-		"--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", "--leader-elect-lease-duration", shortLease.String(),
-		"--leader-elect-renew-deadline", "1200ms", "--leader-elect-retry-period", "200ms",
-	}, args...)
+	args = append([]string{"--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0"}, args...)
 	s.process = &process{cmd: exec.CommandContext(t.Context(), binary, args...)}
 	s.cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
 	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, s.log

@@ -45,7 +45,7 @@ func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.previousPath, "previous", "",
 		"Report of an earlier sweep, printed with -o json or -o yaml. Findings keep the time when they were first seen, and causes have more evidence")
 	flags.DurationVar(&o.interval, "interval", 10*time.Minute, "Without --once: time between the starts of two sweeps, varied by up to 10%")
-	flags.StringVar(&o.listen, "listen", ":8080", `Without --once: address that serves /healthz, /readyz and /metrics. "" disables the server`)
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", `Without --once: address that serves /healthz, /readyz and /metrics; :8080 for all interfaces. "" disables the server`)
 	flags.DurationVar(&o.grace, "grace", 20*time.Second, "Without --once: maximum time for a graceful shutdown")
 }
 
@@ -78,7 +78,7 @@ func (o *sweepOptions) complete(flags *pflag.FlagSet) error {
 	}
 	// A user who runs a sweep manually can remove expired exceptions at once; an
 	// unattended sweep goes on without them.
-	if !o.publish {
+	if o.once && !o.publish {
 		var errs []error
 		for _, e := range o.config.Expired(o.now()) {
 			errs = append(errs, e)
@@ -96,17 +96,16 @@ func (o *sweepOptions) complete(flags *pflag.FlagSet) error {
 	return o.readPrevious()
 }
 
-// checkMode rejects flags that do not apply with, or without, --once. Without --once
-// the program publishes, since nobody reads its output.
+// checkMode rejects flags that do not apply with, or without, --once.
 func (o *sweepOptions) checkMode(flags *pflag.FlagSet) error {
+	if flags.Changed("leader-elect") && !o.publish {
+		return errors.New("--leader-elect requires --publish")
+	}
 	if o.once {
 		for _, name := range []string{"interval", "listen", "grace"} {
 			if flags.Changed(name) {
 				return fmt.Errorf("--%s cannot be used with --once", name)
 			}
-		}
-		if flags.Changed("leader-elect") && !o.publish {
-			return errors.New("--leader-elect requires --publish")
 		}
 		return nil
 	}
@@ -115,10 +114,6 @@ func (o *sweepOptions) checkMode(flags *pflag.FlagSet) error {
 			return fmt.Errorf("--%s requires --once", name)
 		}
 	}
-	if flags.Changed("publish") && !o.publish {
-		return errors.New("--publish=false requires --once: the long-running mode always publishes")
-	}
-	o.publish = true
 	if err := positive("interval", o.interval); err != nil {
 		return err
 	}

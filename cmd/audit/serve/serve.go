@@ -17,12 +17,14 @@ type Options struct {
 	Interval time.Duration // between the starts of two sweeps
 	Listen   string        // address of the HTTP server; empty: no server
 
-	// Sweep sweeps and publishes once.
+	// Sweep sweeps once and publishes, or keeps the findings in memory.
 	Sweep    func(context.Context) (*audit.Result, *audit.Published, error)
 	Election *Election // nil: without leader election
 	Meter    *Meter    // nil: without metrics
 	Now      func() time.Time
 	Log      *slog.Logger
+	// LogFindings logs a line for each finding that opens or resolves.
+	LogFindings bool
 
 	// Started is called once nothing can prevent the first sweep any more.
 	Started func()
@@ -54,7 +56,7 @@ func Run(ctx context.Context, o *Options) error {
 	o.Started()
 	// A whole sweep may take two intervals. One that still runs after three is stuck
 	// rather than slow, and /healthz reports it.
-	sweeps := &sweeper{publish: o.Sweep, now: o.Now, log: o.Log, meter: o.Meter, limit: 2 * o.Interval}
+	sweeps := &sweeper{publish: o.Sweep, now: o.Now, log: o.Log, meter: o.Meter, limit: 2 * o.Interval, findings: o.LogFindings}
 	rounds := &loop{interval: o.Interval, sweep: sweeps.sweep, health: state, now: o.Now, random: rand.Float64, sleep: kube.Sleep}
 	work := func(ctx context.Context) {
 		defer o.Meter.clear() // the next leader shows its own results

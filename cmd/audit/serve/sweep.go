@@ -26,6 +26,8 @@ type sweeper struct {
 	now     func() time.Time
 	log     *slog.Logger
 	meter   *Meter
+	// findings also logs each finding that opens or resolves.
+	findings bool
 }
 
 // sweep sweeps once and reports whether that was complete: everything was read,
@@ -58,11 +60,40 @@ func (s *sweeper) sweep(ctx context.Context) (complete bool) {
 	complete = err == nil
 	line = append([]slog.Attr{slog.Bool("complete", complete)}, line...)
 	s.log.LogAttrs(ctx, level, "sweep", line...)
+	if s.findings && published != nil {
+		s.logFindings(ctx, published.Transitions)
+	}
 	// Findings are stored by now, whether the metrics arrive or not.
 	if err := s.meter.End(ctx, measured, res, published, ended); err != nil {
 		s.log.Error("metrics not pushed", "err", err)
 	}
 	return complete
+}
+
+// mostFindings is how many findings a sweep logs. The first one may open thousands.
+const mostFindings = 100
+
+// logFindings logs the findings that opened or ended.
+func (s *sweeper) logFindings(ctx context.Context, all []audit.Transition) {
+	n := 0
+	for i := range all {
+		t := &all[i]
+		switch t.Why {
+		case audit.ReasonOpened, audit.ReasonReopened, audit.ReasonResolved, audit.ReasonRuleRetired, audit.ReasonExcepted:
+		default:
+			continue
+		}
+		if n++; n > mostFindings {
+			continue
+		}
+		r := &t.Record
+		s.log.LogAttrs(ctx, slog.LevelInfo, "finding", slog.String("state", string(r.State)), slog.String("why", string(t.Why)),
+			slog.String("rule", r.Rule), slog.String("subject", r.Subject.String()), slog.String("severity", r.Severity.String()),
+			slog.String("owners", strings.Join(r.Owners, ",")), slog.String("id", r.ID))
+	}
+	if n > mostFindings {
+		s.log.LogAttrs(ctx, slog.LevelInfo, "more findings, which are not logged", slog.Int("count", n-mostFindings))
+	}
 }
 
 // guarded calls publish and turns a panic into an error. A panic of a rule is caught
@@ -124,7 +155,7 @@ func shortcomings(res *audit.Result, published *audit.Published) error {
 	for _, part := range []struct {
 		what string
 		list []string
-	}{{"read", unread}, {"evaluate", failed}, {"write", published.Failed}, {"notify", Undelivered(published.Deliveries)}} {
+	}{{"read", unread}, {"evaluate", failed}, {"write", published.Failed}, {"publish", Unpublished(published.Problems)}, {"notify", Undelivered(published.Deliveries)}} {
 		if len(part.list) > 0 {
 			errs = append(errs, part.what+" "+Some(part.list, mostInLine, ", "))
 		}
@@ -136,6 +167,15 @@ func shortcomings(res *audit.Result, published *audit.Published) error {
 		return errors.New("the sweep is incomplete")
 	}
 	return nil
+}
+
+// Unpublished returns what was not published as it should be.
+func Unpublished(all []audit.PublishProblem) []string {
+	var lines []string
+	for _, p := range all {
+		lines = append(lines, p.Where+": "+p.Reason)
+	}
+	return lines
 }
 
 // Undelivered returns which owners could not be notified, and why.

@@ -14,8 +14,46 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube/lease"
+	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
+
+// TestFindingsAreLoggedOnRequest: those that open or end, in one line each, and only the
+// first of very many. What a tenant named cannot break out of its line.
+func TestFindingsAreLoggedOnRequest(t *testing.T) {
+	of := func(name string, why audit.Reason, state audit.State) audit.Transition {
+		return audit.Transition{Why: why, Record: audit.Record{Finding: audit.Finding{
+			ID: "owner-known-1", Rule: "owner-known", Severity: rules.Low, State: state, Owners: []string{"a", "b"},
+			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: name},
+		}}}
+	}
+	many := &audit.Published{Transitions: []audit.Transition{
+		of("kept", audit.ReasonConfirmed, audit.StateOpen), of("carried", audit.ReasonCarriedOver, audit.StateOpen),
+		of("gone\nmsg=sweep", audit.ReasonResolved, audit.StateResolved),
+	}}
+	for range mostFindings + 1 {
+		many.Transitions = append(many.Transitions, of("new", audit.ReasonOpened, audit.StateOpen))
+	}
+	for _, logged := range []bool{true, false} {
+		var out bytes.Buffer
+		s := &sweeper{
+			publish: func(context.Context) (*audit.Result, *audit.Published, error) { return &audit.Result{}, many, nil },
+			limit:   time.Minute, now: time.Now, log: slog.New(slog.NewTextHandler(&out, nil)), findings: logged,
+		}
+		s.sweep(t.Context())
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if !logged {
+			if len(lines) != 1 {
+				t.Errorf("%d lines, want only that of the sweep", len(lines))
+			}
+			continue
+		}
+		const first = `msg=finding state=Resolved why=resolved rule=owner-known subject="gone\nmsg=sweep" severity=low owners=a,b id=owner-known-1`
+		if len(lines) != mostFindings+2 || !strings.HasSuffix(lines[1], first) || !strings.HasSuffix(lines[len(lines)-1], "count=2") {
+			t.Errorf("%d lines, want the sweep, %d findings and a count of 2; the second line, want ... %s:\n%s", len(lines), mostFindings, first, lines[1])
+		}
+	}
+}
 
 func TestSweepIsOneLineOfTheLog(t *testing.T) {
 	ofReason := func(reasons ...audit.Reason) *audit.Published {
