@@ -28,22 +28,24 @@ func fromResult(res *audit.Result) *Report {
 		Ignored: each(res.Ignored, func(p audit.IgnoredKind) IgnoredKind {
 			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, RunsPods: p.RunsPods, Items: p.Items}
 		}),
-		Problems: each(res.Problems, func(p audit.Problem) Problem {
-			return Problem{Where: p.Where, Reason: p.Reason, Kind: p.Kind}
-		}),
+		Problems: each(res.Problems, fromProblem),
 		Rules: each(res.Rules, func(o audit.Outcome) RuleOutcome {
 			return RuleOutcome{Name: o.Rule, Status: string(o.Status), Reason: o.Reason}
 		}),
 		Findings:   each(res.Findings, fromFinding),
 		Advisories: each(res.Advisories, fromAdvisory),
 		Isolation:  each(res.Isolation, fromIsolation),
-		Failures:   eachOrNone(res.Failures(), func(p audit.Problem) Problem { return Problem(p) }),
+		Failures:   eachOrNone(res.Failures(), fromProblem),
 		Deliveries: eachOrNone(res.Deliveries, func(d audit.Delivery) Delivery {
 			return Delivery{Sender: d.Sender, Owner: d.Owner, Result: string(d.Result), Reason: d.Reason}
 		}),
 		Messages:   eachOrNone(res.Messages, func(m audit.Message) Message { return Message(m) }),
 		ReportOnly: (*ReportOnly)(res.ReportOnly),
 	}
+}
+
+func fromProblem(p audit.Problem) Problem {
+	return Problem{Where: p.Where, Reason: p.Reason, Kind: p.Kind}
 }
 
 func fromRead(r snapshot.Read) KindRead {
