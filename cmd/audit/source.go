@@ -108,7 +108,8 @@ func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 	o.source, err = source.New(cfg, source.Options{
 		UserAgent: userAgent(),
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
-		ChannelAnnotation: o.config.Slack.ChannelFrom.NamespaceAnnotation,
+		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
+		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),
 	})
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("connect to the cluster: %w", err)}
@@ -135,7 +136,8 @@ func (o *readOptions) openManifests(flags *pflag.FlagSet) error {
 		Paths: slices.Clone(o.from), Stdin: o.in,
 		Exclude: slices.Clone(o.exclude), DefaultNamespace: o.namespace,
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
-		ChannelAnnotation: o.config.Slack.ChannelFrom.NamespaceAnnotation,
+		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
+		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),
 	}
 	if err := src.Check(); err != nil {
 		return &exitError{exitUsage, err}
