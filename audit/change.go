@@ -88,7 +88,7 @@ func sameRef(a, b rules.Object) bool { return a.Ref == b.Ref }
 // age: the finding of a namespace that runs a pipeline would be written in every sweep.
 func sameContent(was, now Finding, c Churn) bool {
 	return was.Severity == now.Severity && was.Verdict == now.Verdict && was.Remedy == now.Remedy &&
-		slices.Equal(was.Owners, now.Owners) &&
+		slices.Equal(was.Owners, now.Owners) && was.MoreOwners == now.MoreOwners &&
 		(was.MoreObjects == now.MoreObjects || len(c.Affected) > 0) &&
 		c.sameText(was.Message, now.Message, c.Message) && c.sameText(was.Cause, now.Cause, c.Cause) &&
 		(slices.EqualFunc(was.Objects, now.Objects, sameObject) ||

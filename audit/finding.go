@@ -21,8 +21,10 @@ type Finding struct {
 	State     State
 	FirstSeen time.Time
 	Objects   []rules.Object // by creation, then reference
-	// MoreObjects counts the objects that a store had no room for.
-	MoreObjects int
+	// MoreObjects counts the objects that a store had no room for, MoreOwners the owners.
+	MoreObjects, MoreOwners int
+	// Ranks are the ranks of Owners, by name; none if there are few owners, or in a store.
+	Ranks []OwnerRank
 }
 
 // State is where a finding is in its life.
@@ -119,6 +121,7 @@ type Transition struct {
 	// news is true if owners who know of the finding are notified of its change,
 	// newToOwner if an owner is to be notified of a finding that existed before.
 	news, newToOwner bool
+	overflow         []string // owners who are not in the record, sorted
 }
 
 // current returns the finding as this sweep sees it.

@@ -104,6 +104,7 @@ type world struct {
 	status        snapshot.Status // of every kind; Listed by default
 	unreadable    bool            // the second time
 	reread        []snapshot.Part
+	rereads       int
 }
 
 func (w *world) Read(_ context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
@@ -120,6 +121,7 @@ func (w *world) Read(_ context.Context, kinds []snapshot.Kind, b *snapshot.Build
 
 func (w *world) Reread(_ context.Context, parts []snapshot.Part, _ func(snapshot.Kind) string, b *snapshot.Builder) ([]snapshot.Part, []audit.UnreadPart, error) {
 	w.reread = append(w.reread, parts...)
+	w.rereads++
 	if w.unreadable {
 		var unread []audit.UnreadPart
 		for _, p := range parts {

@@ -100,9 +100,6 @@ func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []strin
 		for _, sender := range senders(rec.Rule, owner) {
 			wanted[[2]string{sender, owner}] = true
 			n := rec.Notification(sender, owner)
-			if n == (Notification{Sender: sender, Owner: owner}) && most > 0 && len(rec.Notifications) >= most {
-				continue
-			}
 			pending := pendingWhileOpen(n, t)
 			if pending != n.Pending && (pending == EventOpened || pending == EventReopened) {
 				t.newToOwner = true
@@ -116,7 +113,7 @@ func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []strin
 			continue
 		}
 		pending := Event("")
-		owns := slices.Contains(rec.Owners, n.Owner)
+		owns := slices.Contains(rec.Owners, n.Owner) || slices.Contains(t.overflow, n.Owner)
 		if n.mayBeNotified(now) && !owns && slices.Contains(senders(rec.Rule, n.Owner), n.Sender) {
 			pending = EventReleased
 		}
@@ -128,6 +125,7 @@ func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []strin
 	rec.Notifications = slices.DeleteFunc(slices.Clone(rec.Notifications), func(n Notification) bool {
 		return !slices.Contains(rec.Owners, n.Owner) && n.Pending == "" && !n.Notified() && n.Claim.By == ""
 	})
+	t.makeRoom(most)
 }
 
 // pendingWhileOpen returns the pending event of an open finding for one owner.

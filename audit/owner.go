@@ -22,6 +22,9 @@ type owners struct {
 
 	mu     sync.Mutex
 	byName map[string]namespaceOwner
+
+	ofNamespaces sync.Once
+	byNamespace  map[string]bool // the owners of all namespaces
 }
 
 // namespaceOwner is the owner of a namespace, before any object in it is considered.

@@ -3,15 +3,10 @@ package audit
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
@@ -56,6 +51,16 @@ type Published struct {
 	Failed      []string     // could not be written, with the reason
 	// Deliveries are the messages to owners, by sender, owner and result.
 	Deliveries []Delivery
+	// Problems are what else was not published as it should be, in the order of Phase
+	// and Where. Each makes the sweep fail.
+	Problems []PublishProblem
+}
+
+// PublishProblem is a problem of publishing that is not that of one finding or one
+// message.
+type PublishProblem struct {
+	Phase string // PhaseStore or PhaseDeliver
+	Problem
 }
 
 // SweepAndPublish sweeps, confirms what is about to be opened or resolved, writes
@@ -86,7 +91,7 @@ func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *conf
 	if err != nil {
 		return res, published, fmt.Errorf("publish: %w", err)
 	}
-	res.Findings, res.Deliveries = published.findings(), published.Deliveries
+	res.Findings, res.Deliveries, res.Unpublished = published.findings(), published.Deliveries, published.unpublished()
 	res.Finished = clock()
 	return res, published, nil
 }
@@ -103,6 +108,18 @@ func (s thenSource) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot
 		s.then()
 	}
 	return reading, err
+}
+
+// unpublished returns what was not published as it should be.
+func (p *Published) unpublished() []Problem {
+	var out []Problem
+	for _, f := range p.Failed {
+		out = append(out, Problem{Where: "write finding", Reason: f})
+	}
+	for _, f := range p.Problems {
+		out = append(out, f.Problem)
+	}
+	return out
 }
 
 // findings returns those that are pending or open after publishing, sorted as in a
@@ -125,7 +142,7 @@ func (p *Published) findings() []Finding {
 func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) {
 	ctx := l.held
 	r := p.Reconciler
-	r.Now, r.Clock = res.Started, s.watch.began
+	r.Now, r.Clock, r.Fallback = res.Started, s.watch.began, cmp.Or(r.Fallback, s.fallback)
 	var notifier Notifier
 	if p.Notifier != nil {
 		notifier = p.Notifier(res)
@@ -165,8 +182,18 @@ func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) 
 	if p.DryRun {
 		applyToVersions(transitions, versions)
 	} else {
-		out.Failed = p.write(ctx, r, transitions, versions, ev)
+		w := writer{Publisher: p, reconciler: r, swept: s, evaluation: ev, transitions: transitions, versions: versions}
+		w.write(ctx)
+		out.Failed, out.Dropped = w.failed, append(out.Dropped, w.dropped...)
+		slices.Sort(out.Dropped)
+		out.Dropped = slices.Compact(out.Dropped)
+		for _, problem := range w.problems {
+			if !slices.Contains(res.Problems, problem) {
+				res.Problems = append(res.Problems, problem)
+			}
+		}
 	}
+	out.Problems = overflowProblems(transitions, r.Fallback)
 	s.watch.end(PhaseStore)
 	if notifier != nil && ctx.Err() == nil {
 		out.Deliveries = notifier.Deliver(ctx, sorted(versions))
@@ -218,98 +245,4 @@ func sorted(versions map[string]Stored) []Stored {
 		out = append(out, versions[id])
 	}
 	return out
-}
-
-// write carries out the transitions, several at a time, and leaves in versions what
-// is stored then. It returns what could not be written. If another publisher was
-// first, a transition is left as it was finally decided.
-func (p *Publisher) write(ctx context.Context, r Reconciler, all []Transition, versions map[string]Stored, ev *Evaluation) []string {
-	var mu sync.Mutex
-	var failed []string
-	var group errgroup.Group
-	group.SetLimit(cmp.Or(p.Parallel, 8))
-	for i, t := range all {
-		if !t.Write && !t.Delete {
-			continue
-		}
-		mu.Lock()
-		held := versions[t.Record.ID]
-		mu.Unlock()
-		group.Go(func() error {
-			done, now, err := p.writeOne(ctx, r, t, held, ev)
-			done.Unwritten = err != nil
-			all[i] = done
-			mu.Lock()
-			defer mu.Unlock()
-			if versions[t.Record.ID] = now; now.Version == "" {
-				delete(versions, t.Record.ID)
-			}
-			if err != nil {
-				failed = append(failed, fmt.Sprintf("%s: %v", t.Record.ID, err))
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // each error is in failed
-	slices.SortFunc(failed, strings.Compare)
-	return failed
-}
-
-// writeOne carries out one transition. It returns the transition that was carried
-// out and what is stored as far as is known: nothing with an error. If another
-// publisher was first, it reads what that one wrote and decides again; it overwrites
-// nothing.
-func (p *Publisher) writeOne(ctx context.Context, r Reconciler, t Transition, held Stored, ev *Evaluation) (Transition, Stored, error) {
-	for range maxDecisions {
-		if err := context.Cause(ctx); err != nil {
-			return t, Stored{}, err
-		}
-		now, err := p.attempt(ctx, t, held)
-		if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrStored) && !errors.Is(err, ErrNotStored) {
-			return t, now, err
-		}
-		held, err = p.Store.Get(ctx, t.Record.ID)
-		var records []Record
-		switch {
-		case err == nil:
-			records = []Record{held.Record}
-		case !errors.Is(err, ErrNotStored):
-			return t, Stored{}, err
-		}
-		if t = again(r, t, records, ev); !t.Write && !t.Delete || len(records) == 0 && t.Delete {
-			return t, held, nil
-		}
-	}
-	return t, Stored{}, fmt.Errorf("decided %d times: %w", maxDecisions, ErrConflict)
-}
-
-// maxDecisions is how often one finding is decided again after a conflict.
-const maxDecisions = 5
-
-// again decides on a finding for which the store now holds something else, or
-// nothing. It leaves the others out, since all of them would look new. Whether there
-// is a storm is already known.
-func again(r Reconciler, t Transition, records []Record, ev *Evaluation) Transition {
-	one := *ev
-	one.Findings = slices.DeleteFunc(slices.Clone(ev.Findings), func(f Finding) bool { return f.ID != t.Record.ID })
-	decided := r.Reconcile(records, &one)
-	if len(decided) == 0 {
-		return Transition{Record: t.Record, Why: ReasonGone, Delete: true}
-	}
-	now := decided[0]
-	if now.isNewToOwners() {
-		now.Record.Storm = t.Record.Storm
-	}
-	return now
-}
-
-func (p *Publisher) attempt(ctx context.Context, t Transition, held Stored) (Stored, error) {
-	switch {
-	case t.Delete:
-		return Stored{}, p.Store.Delete(ctx, held)
-	case t.New:
-		return p.Store.Create(ctx, t.Record)
-	}
-	held.Record = t.Record
-	return p.Store.Update(ctx, held)
 }

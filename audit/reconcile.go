@@ -24,9 +24,11 @@ type Reconciler struct {
 	// Senders returns the names of the senders that notify an owner of the findings
 	// of a rule. Without it no one is notified.
 	Senders func(rule, owner string) []string
-	// MaxNotifications is how many notifications, one for each owner and sender, a
-	// finding keeps. Further owners are not notified. Zero is no limit.
+	// MaxNotifications is how many owners, and how many notifications, one for each
+	// owner and sender, a finding keeps. Further owners are not notified, but the
+	// fallback owner is, if there is one. Zero is no limit.
 	MaxNotifications int
+	Fallback         string
 }
 
 // Reconcile compares what a sweep evaluated with what is stored, and returns what
@@ -67,8 +69,9 @@ func (r Reconciler) clock() time.Time {
 // first returns the transition of a finding that is not stored.
 func (r Reconciler) first(f Finding) Transition {
 	f.FirstSeen = r.Now
+	overflow := r.keepOwners(&f, nil)
 	t := r.hold(Record{Finding: f, Sweeps: 1}, ReasonOpened)
-	t.New, t.Write = true, true
+	t.New, t.Write, t.overflow = true, true, overflow
 	return t
 }
 
@@ -91,7 +94,10 @@ func (r Reconciler) stored(rec Record, index *evaluated) Transition {
 	case index.unknown(rec.Rule, rec.ID):
 		return Transition{Record: rec, Why: ReasonCarriedOver}
 	case found:
-		return r.seen(rec, f, index.churn[rec.ID])
+		overflow := r.keepOwners(&f, rec.Owners)
+		t := r.seen(rec, f, index.churn[rec.ID])
+		t.overflow = overflow
+		return t
 	case rec.State == StateResolved:
 		if r.Now.Sub(rec.ResolvedAt) > r.Keep {
 			return Transition{Record: rec, Why: ReasonExpired, Delete: true}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -25,6 +26,9 @@ type Result struct {
 	// Deliveries are the digests for owners, by sender, owner and result; none if no
 	// one was to be notified.
 	Deliveries []Delivery
+	// Unpublished is what was not stored or sent as it should be, apart from single
+	// deliveries.
+	Unpublished []Problem
 	// Messages are what a dry run would send, in the order in which it would.
 	Messages []Message
 	// ReportOnly counts the findings of which report-only keeps owners from being
@@ -54,6 +58,32 @@ func (r *Result) Complete() bool {
 		}
 	}
 	return true
+}
+
+// Failures returns everything that failed: what could not be read, which rules did not
+// run, and what could not be stored or sent. A sweep without failures is a success.
+func (r *Result) Failures() []Problem {
+	var out []Problem
+	for _, read := range r.Reads {
+		if !read.Status.Known() {
+			out = append(out, Problem{Where: "read " + string(read.Kind), Reason: cmp.Or(read.Err, string(read.Status))})
+		}
+	}
+	out = append(out, r.Problems...)
+	for _, o := range r.Rules {
+		if o.Status != RuleRan {
+			out = append(out, Problem{Where: "evaluate " + o.Rule, Reason: o.Reason})
+		}
+	}
+	out = append(out, r.Unpublished...)
+	for _, d := range Undelivered(r.Deliveries) {
+		where := "notify " + d.Owner + " by " + d.Sender
+		if d.Owner == "" { // Events have no owner
+			where = "record " + d.Sender
+		}
+		out = append(out, Problem{Where: where, Reason: string(d.Result) + ": " + d.Reason})
+	}
+	return out
 }
 
 // NotEvaluated counts the namespaces that default-deny-present did not evaluate: the

@@ -34,7 +34,7 @@ func sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config,
 	}
 	watch := newStopwatch(clock, started)
 	watch.end(PhaseRead)
-	s := &swept{snap: b.Freeze(), set: set, watch: watch, evaluate: func(snap *snapshot.Snapshot) Evaluation {
+	s := &swept{snap: b.Freeze(), set: set, watch: watch, fallback: c.Owners.Fallback, evaluate: func(snap *snapshot.Snapshot) Evaluation {
 		return Evaluate(snap, set, c, started, previous)
 	}}
 	s.evaluation = s.evaluate(s.snap)
@@ -65,6 +65,7 @@ type swept struct {
 	evaluation Evaluation
 	evaluate   func(*snapshot.Snapshot) Evaluation
 	watch      *stopwatch
+	fallback   string // the fallback owner of the config
 }
 
 func (s *swept) rule(name string) *rules.Rule {

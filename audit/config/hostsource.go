@@ -41,7 +41,8 @@ func (h *HostSource) override(s hostsource.Source) hostsource.Source {
 		s.Versions = []string{h.Version}
 	}
 	if !h.Hosts.compiled.IsZero() {
-		s.Hosts, s.Fields = h.Hosts.compiled, nil
+		// The expression alone says what an object claims.
+		s.Hosts, s.Fields, s.Proxies = h.Hosts.compiled, nil, hostsource.NoProxies
 	}
 	if h.Wildcard != "" {
 		s.Deep = h.Wildcard == ManyLabels

@@ -23,10 +23,10 @@ var builtIn = sync.OnceValue(func() []Source {
 			Versions: []string{"v1"}, Hosts: mustCompile(contourHosts),
 			Fields: []string{"spec.virtualhost"},
 		},
-		traefik("ingressroutes", "IngressRoute", "traefik.containo.us"),
-		traefik("ingressroutes", "IngressRoute", "traefik.io"),
-		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.containo.us"),
-		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.io"),
+		traefik("ingressroutes", "IngressRoute", "traefik.containo.us", NoProxies),
+		traefik("ingressroutes", "IngressRoute", "traefik.io", NoProxies),
+		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.containo.us", TCPEntryPoints),
+		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.io", TCPEntryPoints),
 		{
 			Kind: "routes.route.openshift.io", Object: "Route",
 			Versions: []string{"v1"}, Hosts: mustCompile(openshiftHosts),
@@ -37,7 +37,7 @@ var builtIn = sync.OnceValue(func() []Source {
 			Versions: []string{"v1", "v1beta1", "v1alpha3"}, Hosts: mustCompile(istioHosts),
 			Fields: []string{"spec.gateways", "spec.hosts"},
 			// By Istio's API *.com matches bar.example.com.
-			Deep: true,
+			Deep: true, Proxies: IstioGateways,
 		},
 	}
 	for i := range sources {
@@ -48,11 +48,11 @@ var builtIn = sync.OnceValue(func() []Source {
 
 // traefik returns the source of a Traefik kind, which moved from one group to
 // another. The two groups do not share objects.
-func traefik(resource, object, group string) Source {
+func traefik(resource, object, group string, proxies Proxies) Source {
 	return Source{
 		Kind: snapshot.KindOf(group, resource), Object: object,
 		Versions: []string{"v1alpha1"}, Hosts: mustCompile(traefikRoutes),
-		Fields: []string{"spec.routes"},
+		Fields: []string{"spec.routes"}, Proxies: proxies,
 	}
 }
 
@@ -81,6 +81,8 @@ object.spec.?wildcardPolicy.orValue('') == 'Subdomain'
 // istioHosts: a VirtualService claims its hosts if it is bound to a gateway. One
 // without gateways, or only with mesh, the word for all sidecars, configures how
 // clients inside the mesh reach a host, which may be owned by another team.
+//
+// The host * claims what the routes take, see istioBindings.
 //
 // A host without a dot is the short name of a Service in the namespace of the
 // VirtualService, so no object in another namespace can claim it.

@@ -37,13 +37,28 @@ type Source struct {
 	// so that managed fields show since when at the latest. "metadata.name" never
 	// changes. If there are none, it may be any field.
 	Fields []string
+	// Proxies says what else a built-in source reads: at which proxies an object claims
+	// its hosts, and what it takes there if it asks for every host.
+	Proxies Proxies
 }
+
+// Proxies are the proxies that objects name.
+type Proxies string
+
+// The values of Proxies.
+const (
+	NoProxies      Proxies = ""
+	IstioGateways  Proxies = "gateways of Istio"
+	TCPEntryPoints Proxies = "entry points of Traefik for TCP"
+)
 
 // Claims are the hosts that an object claims.
 type Claims struct {
 	Hosts []snapshot.HostPattern // sorted, each once, none empty
 	// Invalid are the first few values that are not hosts, sorted.
 	Invalid []string
+	// Bindings are the proxies that the object names.
+	Bindings []snapshot.Binding
 }
 
 // Read returns what an object, decoded from JSON, claims. It fails if the expression
@@ -53,8 +68,23 @@ func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error
 	if err != nil {
 		return Claims{}, err
 	}
-	return s.claims(values), nil
+	var bindings []snapshot.Binding
+	var more []string
+	switch s.Proxies {
+	case IstioGateways:
+		bindings, more = istioBindings(object)
+	case TCPEntryPoints:
+		if slices.Contains(values, everyHost) {
+			bindings, more = entryPoints(object)
+		}
+	}
+	c := s.claims(append(values, more...))
+	c.Bindings = bindings
+	return c, nil
 }
+
+// everyHost is the host that stands for all hosts.
+const everyHost = "*"
 
 // claims separates hosts from other values. It copies them, because a part of a long
 // text would keep all of it in memory.

@@ -71,8 +71,26 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	case err != nil:
 		f.Err = err.Error()
 	}
-	f.Hosts, f.Invalid = claims.Hosts, claims.Invalid
+	f.Hosts, f.Invalid, f.Bindings = claims.Hosts, claims.Invalid, claims.Bindings
 	return f, nil
+}
+
+// istioGateway is a Gateway of Istio.
+type istioGateway struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Servers []struct {
+			Hosts []string `json:"hosts"`
+		} `json:"servers"`
+	} `json:"spec"`
+}
+
+func (in *Ingester) istioGateway(o *istioGateway) snapshot.IstioGateway {
+	f := snapshot.IstioGateway{Meta: in.meta(snapshot.IstioGateways.Group(), "Gateway", &o.Metadata)}
+	for i := range o.Spec.Servers {
+		f.Hosts = append(f.Hosts, o.Spec.Servers[i].Hosts...)
+	}
+	return f
 }
 
 // withoutNulls removes the fields that are null from an object, in place. The API server

@@ -205,14 +205,18 @@ func (o *publishOptions) sweepOnce(ctx context.Context, set []*rules.Rule) (*aud
 	}
 	// Where a right is missing, all lines say the same.
 	const most = 10
+	var unpublished error
+	if lines := serve.Unpublished(published.Problems); len(lines) > 0 {
+		unpublished = errors.New("publish:\n" + serve.Some(lines, most, "\n"))
+	}
 	if len(published.Failed) > 0 {
-		return res, errors.Join(fmt.Errorf("write findings:\n%s", serve.Some(published.Failed, most, "\n")), unpushed)
+		return res, errors.Join(fmt.Errorf("write findings:\n%s", serve.Some(published.Failed, most, "\n")), unpublished, unpushed)
 	}
 	var undelivered error
 	if lines := serve.Undelivered(published.Deliveries); len(lines) > 0 {
 		undelivered = errors.New("notify owners:\n" + serve.Some(lines, most, "\n"))
 	}
-	return res, errors.Join(undelivered, unpushed)
+	return res, errors.Join(unpublished, undelivered, unpushed)
 }
 
 // eventRecorder records changes of findings as Events on their objects. It needs no

@@ -19,6 +19,7 @@ func attempt(to prometheus.Registerer, s *Sweep, v *LabelValues, unpushed bool) 
 	a.reads(s, v)
 	a.rules(s, v)
 	a.deliveries(s)
+	a.overflow(s)
 	a.phases(s)
 	a.clients(s)
 }
@@ -92,6 +93,15 @@ func (a set) deliveries(s *Sweep) {
 		}
 	}
 	a.values("audit_deliveries", "Messages to owners in the last sweep, by sender and result: sent, failed, refused by the receiver, or held for quiet hours.", []string{"sender", "result"}, count)
+}
+
+// overflow counts the owners who are not notified because a finding has too many.
+func (a set) overflow(s *Sweep) {
+	n := 0
+	if s.Published != nil {
+		n = s.Published.OwnersNotNotified()
+	}
+	a.value("audit_owners_not_notified", "Owners who are not notified of open findings because a finding has too many. The fallback owner is notified in their place.", float64(n))
 }
 
 func (a set) phases(s *Sweep) {

@@ -65,7 +65,9 @@ func (s *Sweep) Complete() bool {
 }
 
 // Succeeded reports whether nothing failed.
-func (s *Sweep) Succeeded() bool { return s.Complete() && s.undelivered() == 0 }
+func (s *Sweep) Succeeded() bool {
+	return s.Complete() && s.undelivered() == 0 && len(s.Published.Problems) == 0
+}
 
 // undelivered counts the messages that failed. One held until quiet hours end has
 // not failed.
@@ -89,6 +91,9 @@ func (s *Sweep) failures() map[string]int {
 	}
 	if s.Published != nil {
 		n[failedStore] = len(s.Published.Failed)
+		for _, p := range s.Published.Problems {
+			n[p.Phase]++
+		}
 	}
 	if s.Result == nil {
 		return n

@@ -31,6 +31,9 @@ type Report struct {
 	Findings   []Finding       `json:"findings"`
 	Advisories []Advisory      `json:"advisories"`
 	Isolation  []IsolationRead `json:"isolation"`
+	// Failures are all reasons for exit code 3: what could not be read, which rules did
+	// not run, and what could not be stored or sent. Omitted if there are none.
+	Failures []Problem `json:"failures,omitempty"`
 	// Deliveries are the digests for owners; omitted if there are none.
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 	// Messages are what a dry run would send.
@@ -86,8 +89,7 @@ type IgnoredKind struct {
 	Items   int    `json:"items"`
 }
 
-// Problem is input of unknown kind that could not be read, such as a document that
-// cannot be parsed.
+// Problem is something that failed, such as a document that cannot be parsed.
 type Problem struct {
 	Where  string `json:"where"`
 	Reason string `json:"reason"`
@@ -137,6 +139,8 @@ type Finding struct {
 	State     string    `json:"state,omitempty"` // Pending, Open or Resolved
 	FirstSeen time.Time `json:"firstSeen,omitzero"`
 	Objects   []Object  `json:"objects"`
+	// MoreOwners counts owners who are not notified, because there are too many.
+	MoreOwners int `json:"moreOwners,omitempty"`
 	// MoreObjects counts objects that were not stored.
 	MoreObjects int `json:"moreObjects,omitempty"`
 }

@@ -35,6 +35,7 @@ func fromResult(res *audit.Result) *Report {
 		Findings:   each(res.Findings, fromFinding),
 		Advisories: each(res.Advisories, fromAdvisory),
 		Isolation:  each(res.Isolation, fromIsolation),
+		Failures:   eachOrNone(res.Failures(), func(p audit.Problem) Problem { return Problem(p) }),
 		Deliveries: eachOrNone(res.Deliveries, func(d audit.Delivery) Delivery {
 			return Delivery{Sender: d.Sender, Owner: d.Owner, Result: string(d.Result), Reason: d.Reason}
 		}),
@@ -55,7 +56,7 @@ func fromFinding(f audit.Finding) Finding {
 		ID: f.ID, Rule: f.Rule, Severity: f.Severity.String(), Subject: Subject(f.Subject),
 		Verdict: f.Verdict, Owners: each(f.Owners, same), Message: f.Message, Cause: f.Cause, Remedy: f.Remedy,
 		State: string(f.State), FirstSeen: instant(f.FirstSeen), Objects: each(f.Objects, fromObject),
-		MoreObjects: f.MoreObjects,
+		MoreOwners: f.MoreOwners, MoreObjects: f.MoreObjects,
 	}
 }
 

@@ -6,6 +6,24 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 )
 
+// unpublished writes what was not stored or sent as it should be, with the reasons.
+func (p *printer) unpublished(res *audit.Result) {
+	if len(res.Unpublished) == 0 {
+		return
+	}
+	const indent = 2
+	p.line(span{"NOT PUBLISHED", red}, span{text: "  " + number(len(res.Unpublished))})
+	p.blank()
+	for i, u := range res.Unpublished {
+		if !p.wide && i == maxItems {
+			p.text(indent, span{}, "and "+number(len(res.Unpublished)-i)+" more (-o wide shows all)")
+			break
+		}
+		p.text(indent, span{"- ", dim}, show(u.Where)+": "+show(trim(u.Reason)))
+	}
+	p.blank()
+}
+
 // deliveries writes the failed deliveries with their reasons. The summary counts the
 // others.
 func (p *printer) deliveries(res *audit.Result) {

@@ -79,6 +79,7 @@ func people(res *audit.Result, opts Options, wide bool) []byte {
 	if res.Complete() && len(res.Findings) == 0 {
 		p.clean(res)
 		p.messages(res)
+		p.unpublished(res)
 		p.deliveries(res)
 		p.advisories(res)
 		p.details(res)
@@ -89,6 +90,7 @@ func people(res *audit.Result, opts Options, wide bool) []byte {
 	}
 	p.findings(res)
 	p.messages(res)
+	p.unpublished(res)
 	p.deliveries(res)
 	p.advisories(res)
 	p.details(res)

@@ -32,9 +32,18 @@ func summary(i notify.Item) line {
 	}
 	l = append(l, words(": "), prose(i.Record.Message, maxLine))
 	if others := otherOwners(i); len(others) > 0 {
-		l = append(l, words(" Also owned by "), prose(strings.Join(others, ", "), maxLine), words("."))
+		l = append(l, words(" Also owned by "), prose(strings.Join(others, ", "), maxLine))
+		l = append(append(l, moreOwners(&i.Record)...), words("."))
 	}
 	return l
+}
+
+// moreOwners counts the owners who are not notified, because there are too many.
+func moreOwners(rec *audit.Record) line {
+	if rec.MoreOwners == 0 {
+		return nil
+	}
+	return line{words(" and " + strconv.Itoa(rec.MoreOwners) + " more, who are not notified")}
 }
 
 // otherOwners returns the owners of a finding whom the item does not notify, sorted.
@@ -82,7 +91,7 @@ func details(i notify.Item, d *notify.Digest) slack.Block {
 		}
 	}
 	if len(otherOwners(i)) > 0 {
-		lines = append(lines, line{bold("Owners "), prose(strings.Join(rec.Owners, ", "), maxLine)})
+		lines = append(lines, append(line{bold("Owners "), prose(strings.Join(rec.Owners, ", "), maxLine)}, moreOwners(rec)...))
 	}
 	block := paragraphs(lines...)
 	if len(rec.Objects) > 0 {

@@ -122,6 +122,10 @@ func claimants(list []*claim) []rules.Object {
 func (c *claim) detail() string {
 	var parts []string
 	for _, how := range c.how {
+		if how == snapshot.FromHostSource && isCatchAll(c.host) {
+			parts = append(parts, "every host or connection")
+			continue
+		}
 		parts = append(parts, describeSource(how))
 	}
 	if c.class != "" {

@@ -54,6 +54,18 @@ from them. Built-in host sources cover OpenShift Routes, Istio VirtualServices
 on a gateway, Traefik IngressRoutes, Contour HTTPProxies and Knative
 DomainMappings. An object whose hosts cannot be read or compared is an advisory.
 
+A VirtualService claims nothing at a Gateway of Istio none of whose servers takes
+the host from its namespace (servers[].hosts); a Gateway that is not there or
+cannot be read may take it. VirtualServices for the host * conflict at one
+Gateway unless the paths of all their routes differ (uri by exact, prefix, or
+what a regex begins with), or their ports, or HTTP, TLS and TCP; routes with an
+exact authority or SNI hosts claim those hosts instead. Other conditions, such as
+headers, and exportTo are not read.
+
+A Traefik IngressRouteTCP with HostSNI(*) claims every connection of its entry
+points, with TLS or without, in the Traefik of its class; ClientIP and ALPN are
+not read, and neither are HTTP routers without a host.
+
 Objects that are being deleted and genuine ACME solvers claim nothing.
 
 A wildcard of one owner over an exact host of another is an advisory, because
@@ -65,7 +77,7 @@ appears in spec.tls of another owner's Ingress.`,
 			snapshot.Gateways, snapshot.GRPCRoutes, snapshot.HostSources, snapshot.HTTPRoutes, snapshot.IngressClasses, snapshot.Ingresses,
 			snapshot.ListenerSets, snapshot.Namespaces, snapshot.TLSRoutes, snapshot.XListenerSets,
 		},
-		Uses: snapshot.AdmissionKinds(),
+		Uses: append([]snapshot.Kind{snapshot.IstioGateways}, snapshot.AdmissionKinds()...),
 		Run:  run,
 	}
 }

@@ -1,34 +1,49 @@
 package hosts
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// hostObjectClaims adds the claims of objects of host sources. Which proxy serves
-// them is unknown, so an object that asks for every host claims nothing: whether
+// hostObjectClaims adds the claims of objects of host sources. Where it is unknown
+// which proxy serves them, an object that asks for every host claims nothing: whether
 // that conflicts with anything is unknown as well.
 func hostObjectClaims(c *claims, in rules.Input) {
+	gateways := newIstioGateways(in.View)
+	var points entryPoints
 	for o := range in.View.HostObjects() {
 		if leaving(in.View, &o.Meta) {
 			continue
 		}
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
-			if host := Normalize(h.Host); host != "" {
+			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
 				c.addFrom(host, &o.Meta, owner, h.Deep)
 			}
 		}
+		for i := range o.Bindings {
+			b := &o.Bindings[i]
+			switch {
+			case len(b.Lanes) == 0:
+			case b.Gateway == "":
+				points.add(b, &o.Meta, owner)
+			case gateways.admitAt(b, o.Namespace, ""):
+				c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, true).lanes = b.Lanes
+			}
+		}
 	}
+	points.addTo(c)
 }
 
-// addFrom records a claim of an object of a host source.
-func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, deep bool) {
+// addFrom records a claim of an object of a host source and returns it.
+func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, deep bool) *claim {
 	to := c.of(host, object, owner, snapshot.FromHostSource)
 	to.deep = to.deep || deep
 	to.bound(object.HostsSet)
+	return to
 }
 
 // unreadObjects returns the objects of host sources whose hosts could not be read.

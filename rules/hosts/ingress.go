@@ -40,7 +40,7 @@ func ingressClaims(c *claims, in rules.Input) {
 // controller. An Ingress without addresses may be served at any.
 func (c *claim) takeAddresses(ing *snapshot.Ingress) {
 	for _, address := range ing.Addresses {
-		c.take(snapshot.Lane{Prefix: address + endOfLane})
+		c.take(snapshot.Lane{Prefix: address + snapshot.EndOfLane})
 	}
 }
 

@@ -17,6 +17,7 @@ type Facts struct {
 	ListenerSets      []ListenerSet
 	Routes            []Route
 	HostObjects       []HostObject
+	IstioGateways     []IstioGateway
 	Policies          []Policy
 	Tiers             []Tier
 	Unsupported       []Unsupported
@@ -38,6 +39,7 @@ func (f *Facts) Append(more Facts) {
 	f.ListenerSets = joined(f.ListenerSets, more.ListenerSets)
 	f.Routes = joined(f.Routes, more.Routes)
 	f.HostObjects = joined(f.HostObjects, more.HostObjects)
+	f.IstioGateways = joined(f.IstioGateways, more.IstioGateways)
 	f.Policies = joined(f.Policies, more.Policies)
 	f.Tiers = joined(f.Tiers, more.Tiers)
 	f.Unsupported = joined(f.Unsupported, more.Unsupported)
@@ -97,6 +99,7 @@ func (b *Builder) Freeze() *Snapshot {
 	f.ListenerSets = arrange(f.ListenerSets, func(o *ListenerSet) *Meta { return &o.Meta })
 	f.Routes = arrange(f.Routes, func(o *Route) *Meta { return &o.Meta })
 	f.HostObjects = arrange(f.HostObjects, func(o *HostObject) *Meta { return &o.Meta })
+	f.IstioGateways = arrange(f.IstioGateways, func(o *IstioGateway) *Meta { return &o.Meta })
 	f.Tiers = arrange(f.Tiers, func(o *Tier) *Meta { return &o.Meta })
 	f.Policies = arrange(f.Policies, func(o *Policy) *Meta { return &o.Meta })
 	dropDuplicates(f)

@@ -142,6 +142,7 @@ func (f *Facts) filtered(keep func(*Meta) bool) Facts {
 		ListenerSets:      filter(f.ListenerSets, keep, func(o *ListenerSet) *Meta { return &o.Meta }),
 		Routes:            filter(f.Routes, keep, func(o *Route) *Meta { return &o.Meta }),
 		HostObjects:       filter(f.HostObjects, keep, func(o *HostObject) *Meta { return &o.Meta }),
+		IstioGateways:     filter(f.IstioGateways, keep, func(o *IstioGateway) *Meta { return &o.Meta }),
 		Policies:          filter(f.Policies, keep, func(o *Policy) *Meta { return &o.Meta }),
 		Tiers:             filter(f.Tiers, keep, func(o *Tier) *Meta { return &o.Meta }),
 		AdmissionControls: filter(f.AdmissionControls, keep, func(o *AdmissionControl) *Meta { return &o.Meta }),

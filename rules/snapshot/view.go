@@ -164,3 +164,9 @@ func (v *View) HostObjects() iter.Seq[*HostObject] {
 	v.ask(HostSources)
 	return each(v.s.facts.HostObjects)
 }
+
+// IstioGateways yields every Gateway of Istio.
+func (v *View) IstioGateways() iter.Seq[*IstioGateway] {
+	v.ask(IstioGateways)
+	return each(v.s.facts.IstioGateways)
+}

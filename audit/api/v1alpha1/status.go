@@ -41,11 +41,17 @@ type FindingStatus struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Title string `json:"title,omitempty"`
-	// Owners are the teams that must act, sorted. At most 100 are kept.
+	// Owners are the teams that must act, sorted. At most 100 are kept: first those who
+	// own a namespace that is involved, then those whom an object names.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=atomic
 	// +optional
 	Owners []Owner `json:"owners,omitempty"`
+	// MoreOwners is the number of owners who are not kept, and not notified. The
+	// fallback owner is notified in their place.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	MoreOwners int32 `json:"moreOwners,omitempty"`
 	// OwnerList is the owners as one string.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional

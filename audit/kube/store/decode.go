@@ -143,7 +143,7 @@ func newRecord(f *v1alpha1.Finding) audit.Record {
 			Owner: o.Owner, Created: readTime(o.CreatedAt), Reason: o.Reason, Detail: o.Detail,
 		})
 	}
-	r.MoreObjects = int(s.MoreObjects)
+	r.MoreObjects, r.MoreOwners = int(s.MoreObjects), int(s.MoreOwners)
 	r.FirstSeen, r.OpenedAt, r.ResolvedAt = readTime(s.FirstSeen), readTime(s.OpenedAt), readTime(s.ResolvedAt)
 	r.Sweeps, r.Reopened, r.Storm = int(s.Sweeps), int(s.Reopened), s.Storm
 	r.Notifications = readNotifications(s.Notifications)

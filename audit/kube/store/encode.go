@@ -38,6 +38,7 @@ func newStatus(r audit.Record) *v1alpha1.FindingStatus {
 		Cause:         r.Cause,
 		Remedy:        r.Remedy,
 		MoreObjects:   int32(r.MoreObjects),
+		MoreOwners:    int32(r.MoreOwners),
 		Sweeps:        int32(r.Sweeps),
 		FirstSeen:     newTime(r.FirstSeen),
 		OpenedAt:      newTime(r.OpenedAt),

@@ -23,6 +23,8 @@ import (
 // otherwise a record that does not fit would differ, and be written, in every sweep.
 func Fit(r audit.Record) audit.Record {
 	r.Finding = FitFinding(r.Finding)
+	r.MoreOwners = count(r.MoreOwners + max(len(r.Owners)-v1alpha1.MaxOwners, 0))
+	r.Owners, r.Ranks = r.Owners[:min(len(r.Owners), v1alpha1.MaxOwners)], nil
 	r.Reason = audit.Reason(cut(string(r.Reason), v1alpha1.MaxWord))
 	r.Sweeps, r.Reopened = count(r.Sweeps), count(r.Reopened)
 	r.OpenedAt, r.ResolvedAt = seconds(r.OpenedAt), seconds(r.ResolvedAt)
@@ -30,7 +32,8 @@ func Fit(r audit.Record) audit.Record {
 	return r
 }
 
-// FitFinding is Fit for the part of a record that a sweep evaluates.
+// FitFinding is Fit for the part of a record that a sweep evaluates. It keeps all owners:
+// which of them come first is for audit.Reconciler.
 func FitFinding(f audit.Finding) audit.Finding {
 	f.Subject = rules.Subject{
 		Kind:      cut(f.Subject.Kind, v1alpha1.MaxWord),
@@ -42,11 +45,12 @@ func FitFinding(f audit.Finding) audit.Finding {
 		f.Severity = 0
 	}
 	f.Verdict = cut(f.Verdict, v1alpha1.MaxWord)
-	f.Owners = fitOwners(f.Owners)
+	f.Owners, f.Ranks = fitOwners(f.Owners), fitRanks(f.Ranks)
 	f.Message = cut(f.Message, v1alpha1.MaxText)
 	f.Cause = cut(f.Cause, v1alpha1.MaxText)
 	f.Remedy = cut(f.Remedy, v1alpha1.MaxText)
 	f.FirstSeen = seconds(f.FirstSeen)
+	f.MoreOwners = count(f.MoreOwners)
 	f.MoreObjects = count(f.MoreObjects + max(len(f.Objects)-v1alpha1.MaxObjects, 0))
 	f.Objects = fitObjects(f.Objects)
 	return f
@@ -60,8 +64,16 @@ func fitOwners(owners []string) []string {
 		}
 	}
 	slices.Sort(out)
-	out = slices.Compact(out)
-	return out[:min(len(out), v1alpha1.MaxOwners)]
+	return slices.Compact(out)
+}
+
+func fitRanks(ranks []audit.OwnerRank) []audit.OwnerRank {
+	var out []audit.OwnerRank
+	for _, r := range ranks {
+		r.Owner = cut(r.Owner, v1alpha1.MaxName)
+		out = append(out, r)
+	}
+	return out
 }
 
 func fitObjects(objects []rules.Object) []rules.Object {
@@ -87,8 +99,8 @@ func fitObjects(objects []rules.Object) []rules.Object {
 	return out
 }
 
-// MaxNotifications is how many notifications a finding keeps: one for each owner and
-// sender.
+// MaxNotifications is how many owners, and how many notifications, a finding keeps:
+// there is one for each owner and sender.
 const MaxNotifications = v1alpha1.MaxNotifications
 
 // fitNotifications returns the notifications that a finding keeps. Those beyond the

@@ -155,7 +155,7 @@ func shortcomings(res *audit.Result, published *audit.Published) error {
 	for _, part := range []struct {
 		what string
 		list []string
-	}{{"read", unread}, {"evaluate", failed}, {"write", published.Failed}, {"notify", Undelivered(published.Deliveries)}} {
+	}{{"read", unread}, {"evaluate", failed}, {"write", published.Failed}, {"publish", Unpublished(published.Problems)}, {"notify", Undelivered(published.Deliveries)}} {
 		if len(part.list) > 0 {
 			errs = append(errs, part.what+" "+Some(part.list, mostInLine, ", "))
 		}
@@ -167,6 +167,15 @@ func shortcomings(res *audit.Result, published *audit.Published) error {
 		return errors.New("the sweep is incomplete")
 	}
 	return nil
+}
+
+// Unpublished returns what was not published as it should be.
+func Unpublished(all []audit.PublishProblem) []string {
+	var lines []string
+	for _, p := range all {
+		lines = append(lines, p.Where+": "+p.Reason)
+	}
+	return lines
 }
 
 // Undelivered returns which owners could not be notified, and why.
