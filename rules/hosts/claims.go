@@ -148,6 +148,14 @@ func describeSource(s snapshot.HostSource) string {
 		return "external-dns hostname annotation"
 	case snapshot.FromALB:
 		return "ALB host-header condition"
+	case snapshot.FromHAProxyAlias:
+		return "server-alias annotation of HAProxy Ingress"
+	case snapshot.FromHAProxyRedirect:
+		return "redirect-from annotation of HAProxy Ingress"
+	case snapshot.FromKongAliases:
+		return "host-aliases annotation of Kong"
+	case snapshot.FromHostnameExtension:
+		return "hostname-extension annotation of Application Gateway"
 	case snapshot.FromDefault:
 		return "default backend without rules"
 	case snapshot.FromHostname:
