@@ -33,6 +33,17 @@ var builtIn = sync.OnceValue(func() []Source {
 			Fields: []string{"spec.host", "spec.subdomain", "spec.wildcardPolicy"},
 		},
 		{
+			Kind: "transportservers.k8s.nginx.org", Object: "TransportServer",
+			Versions: []string{"v1", "v1alpha1"}, Hosts: mustCompile(nginxPassthroughHosts),
+			Fields: []string{"spec.host", "spec.listener"}, Deep: true,
+		},
+		{
+			Kind: "virtualservers.k8s.nginx.org", Object: "VirtualServer",
+			Versions: []string{"v1"}, Hosts: mustCompile(nginxHosts),
+			// By nginx's server_name *.example.com matches www.eu.example.com.
+			Fields: []string{"spec.host"}, Deep: true,
+		},
+		{
 			Kind: "virtualservices.networking.istio.io", Object: "VirtualService",
 			Versions: []string{"v1", "v1beta1", "v1alpha3"}, Hosts: mustCompile(istioHosts),
 			Fields: []string{"spec.gateways", "spec.hosts"},
@@ -89,6 +100,15 @@ object.spec.?wildcardPolicy.orValue('') == 'Subdomain'
 const istioHosts = `object.?spec.?gateways.orValue([]).exists(g, g != 'mesh')
   ? object.?spec.?hosts.orValue([]).filter(h, h.contains('.'))
   : []`
+
+// nginxHosts: the host of a VirtualServer has to be unique among all Ingresses and
+// VirtualServers of NGINX Ingress Controller. A VirtualServerRoute repeats the host of
+// the VirtualServer that refers to it, and claims nothing.
+const nginxHosts = `object.?spec.?host`
+
+// nginxPassthroughHosts: so has the host of a TransportServer on the listener for TLS
+// passthrough. On any other listener it is not compared with theirs.
+const nginxPassthroughHosts = `object.?spec.?listener.?protocol.orValue('') == 'TLS_PASSTHROUGH' ? object.?spec.?host : optional.none()`
 
 // traefikRoutes: an IngressRoute or IngressRouteTCP claims the hosts in the rules of
 // its routes.

@@ -94,10 +94,10 @@ func (s *Source) claims(values []string) Claims {
 		value = strings.TrimSpace(value)
 		switch {
 		case value == "":
-		case isHost(value):
+		case IsHost(value):
 			c.Hosts = append(c.Hosts, s.pattern(strings.Clone(value)))
 		default:
-			c.Invalid = append(c.Invalid, printable(value))
+			c.Invalid = append(c.Invalid, Printable(value))
 		}
 	}
 	slices.SortFunc(c.Hosts, comparePatterns)
@@ -111,8 +111,8 @@ func (s *Source) claims(values []string) Claims {
 // maxInvalid is how many invalid values are kept.
 const maxInvalid = 3
 
-// printable returns a value so that people can see what it is.
-func printable(value string) string {
+// Printable returns a value so that people can see what it is.
+func Printable(value string) string {
 	if strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		value = strconv.Quote(value)
 	}
@@ -141,11 +141,11 @@ func comparePatterns(a, b snapshot.HostPattern) int {
 // longestHost is the maximum number of characters in a host.
 const longestHost = 253
 
-// isHost reports whether a text can be a host, with or without a wildcard: a name
+// IsHost reports whether a text can be a host, with or without a wildcard: a name
 // made of labels, possibly not ASCII, or an address. Anything else, such as a port,
 // a path or a regular expression, cannot be compared with the hosts of other
 // objects.
-func isHost(text string) bool {
+func IsHost(text string) bool {
 	if utf8.RuneCountInString(text) > longestHost {
 		return false
 	}

@@ -60,7 +60,7 @@ func (c *Custom) Take(in *Ingester, data []byte, f *snapshot.Facts) error {
 
 // Customs returns every custom kind that can be ingested, but for host sources.
 func Customs() []Custom {
-	all := slices.Concat(ciliumKinds(), calicoKinds(), clusterPolicyKinds(), gatewayKinds(), istioKinds(), gatekeeperKinds())
+	all := slices.Concat(ciliumKinds(), calicoKinds(), clusterPolicyKinds(), gatewayKinds(), ingressClassParamsKinds(), istioKinds(), gatekeeperKinds())
 	for i := range all {
 		all[i].Policy = slices.Contains(snapshot.PolicyKinds(), all[i].Kind)
 	}

@@ -42,6 +42,15 @@ func entryMap() map[schema.GroupVersionKind]entry {
 
 // addCustom adds the entries of a custom kind. Types that have an entry keep it.
 func addCustom(m map[schema.GroupVersionKind]entry, c ingest.Custom) {
+	for gvk, e := range customEntries(c) {
+		if _, taken := m[gvk]; !taken {
+			m[gvk] = e
+		}
+	}
+}
+
+// customEntries returns the entries of a custom kind.
+func customEntries(c ingest.Custom) map[schema.GroupVersionKind]entry {
 	e := entry{kind: c.Kind, name: c.Object, take: func(r *reader, data []byte) (types.NamespacedName, error) {
 		data, name, err := complete(data, c.Namespaced)
 		if err != nil {
@@ -49,12 +58,11 @@ func addCustom(m map[schema.GroupVersionKind]entry, c ingest.Custom) {
 		}
 		return name, c.Take(r.ingester, data, &r.facts)
 	}}
+	m := map[schema.GroupVersionKind]entry{}
 	for _, version := range c.Versions {
-		gvk := schema.GroupVersionKind{Group: c.Kind.Group(), Version: version, Kind: c.Object}
-		if _, taken := m[gvk]; !taken {
-			m[gvk] = e
-		}
+		m[schema.GroupVersionKind{Group: c.Kind.Group(), Version: version, Kind: c.Object}] = e
 	}
+	return m
 }
 
 // extensions, as a version, means the group extensions that served a kind.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +29,9 @@ type Source struct {
 	// ChannelAnnotation is the annotation of Namespaces that may name the channel of
 	// their owner. If it is empty, none may.
 	ChannelAnnotation string
+	// ExternalDNSPrefixes are the prefixes of the annotations of external-dns; by default
+	// hostsource.ExternalDNSPrefixes.
+	ExternalDNSPrefixes []string
 	// HostSources are the kinds that replace snapshot.HostSources.
 	HostSources []hostsource.Source
 }
@@ -117,7 +121,7 @@ func (s *Source) reads(b *snapshot.Builder, kinds []snapshot.Kind, like snapshot
 // readAll reads every path. Its only error is the end of the context.
 func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, error) {
 	r := &reader{
-		ingester: ingest.New(s.OwnerKeys).KeepChannel(s.ChannelAnnotation),
+		ingester: ingest.New(s.OwnerKeys).KeepChannel(s.ChannelAnnotation).ReadExternalDNS(s.ExternalDNSPrefixes),
 		entries:  s.entries(ctx),
 		wanted:   map[snapshot.Kind]bool{},
 		items:    map[snapshot.Kind]int{},
@@ -143,9 +147,14 @@ func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, e
 
 // entries returns the entries of all kinds that can be ingested until the context ends.
 func (s *Source) entries(ctx context.Context) map[schema.GroupVersionKind]entry {
-	m := entryMap()
+	m, customs := entryMap(), ingest.Customs()
 	for i := range s.HostSources {
-		addCustom(m, ingest.HostKind(ctx, &s.HostSources[i]))
+		host := &s.HostSources[i]
+		if beside := slices.IndexFunc(customs, func(c ingest.Custom) bool { return c.Kind == host.Kind }); beside >= 0 {
+			maps.Copy(m, customEntries(customs[beside].WithHosts(ctx, host)))
+			continue
+		}
+		addCustom(m, ingest.HostKind(ctx, host))
 	}
 	return m
 }

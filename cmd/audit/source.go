@@ -96,7 +96,8 @@ func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 	o.source, err = source.New(cfg, source.Options{
 		UserAgent: userAgent(),
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
-		ChannelAnnotation: o.config.Slack.ChannelFrom.NamespaceAnnotation,
+		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
+		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),
 	})
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("connect to the cluster: %w", err)}
@@ -122,7 +123,8 @@ func (o *readOptions) openManifests(flags *pflag.FlagSet) error {
 	src := &manifests.Source{
 		Paths: slices.Clone(o.from), Stdin: o.in,
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
-		ChannelAnnotation: o.config.Slack.ChannelFrom.NamespaceAnnotation,
+		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
+		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),
 	}
 	if err := src.Check(); err != nil {
 		return &exitError{exitUsage, err}

@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -21,7 +22,7 @@ func hostObjectClaims(c *claims, in rules.Input) {
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
 			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
-				c.addFrom(host, &o.Meta, owner, h.Deep)
+				c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
 			}
 		}
 		for i := range o.Bindings {
@@ -31,7 +32,7 @@ func hostObjectClaims(c *claims, in rules.Input) {
 			case b.Gateway == "":
 				points.add(b, &o.Meta, owner)
 			case gateways.admitAt(b, o.Namespace, ""):
-				c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, true).lanes = b.Lanes
+				c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, snapshot.FromHostSource, true).lanes = b.Lanes
 			}
 		}
 	}
@@ -39,17 +40,34 @@ func hostObjectClaims(c *claims, in rules.Input) {
 }
 
 // addFrom records a claim of an object of a host source and returns it.
-func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, deep bool) *claim {
-	to := c.of(host, object, owner, snapshot.FromHostSource)
+func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, deep bool) *claim {
+	to := c.of(host, object, owner, how)
 	to.deep = to.deep || deep
 	to.bound(object.HostsSet)
 	return to
 }
 
+// readBySources yields what host sources read from objects of their own kinds, and
+// from routes.
+func readBySources(v *snapshot.View) iter.Seq[*snapshot.HostObject] {
+	return func(yield func(*snapshot.HostObject) bool) {
+		for o := range v.HostObjects() {
+			if !yield(o) {
+				return
+			}
+		}
+		for route := range v.Routes() {
+			if route.Published != nil && !yield(route.Published) {
+				return
+			}
+		}
+	}
+}
+
 // unreadObjects returns the objects of host sources whose hosts could not be read.
 func unreadObjects(in rules.Input) []snapshot.Ref {
 	var out []snapshot.Ref
-	for o := range in.View.HostObjects() {
+	for o := range readBySources(in.View) {
 		if o.Err != "" && !leaving(in.View, &o.Meta) {
 			out = append(out, o.Ref())
 		}
@@ -61,7 +79,7 @@ func unreadObjects(in rules.Input) []snapshot.Ref {
 // whose hosts are unknown.
 func unreadHosts(in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
-	for o := range in.View.HostObjects() {
+	for o := range readBySources(in.View) {
 		if leaving(in.View, &o.Meta) {
 			continue
 		}

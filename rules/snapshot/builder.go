@@ -13,6 +13,7 @@ type Facts struct {
 	Namespaces        []Namespace
 	Ingresses         []Ingress
 	IngressClasses    []IngressClass
+	ClassParams       []IngressClassParams
 	Gateways          []Gateway
 	ListenerSets      []ListenerSet
 	Routes            []Route
@@ -35,6 +36,7 @@ func (f *Facts) Append(more Facts) {
 	f.Namespaces = joined(f.Namespaces, more.Namespaces)
 	f.Ingresses = joined(f.Ingresses, more.Ingresses)
 	f.IngressClasses = joined(f.IngressClasses, more.IngressClasses)
+	f.ClassParams = joined(f.ClassParams, more.ClassParams)
 	f.Gateways = joined(f.Gateways, more.Gateways)
 	f.ListenerSets = joined(f.ListenerSets, more.ListenerSets)
 	f.Routes = joined(f.Routes, more.Routes)
@@ -95,6 +97,7 @@ func (b *Builder) Freeze() *Snapshot {
 	f.Namespaces = arrange(f.Namespaces, func(o *Namespace) *Meta { return &o.Meta })
 	f.Ingresses = arrange(f.Ingresses, func(o *Ingress) *Meta { return &o.Meta })
 	f.IngressClasses = arrange(f.IngressClasses, func(o *IngressClass) *Meta { return &o.Meta })
+	f.ClassParams = arrange(f.ClassParams, func(o *IngressClassParams) *Meta { return &o.Meta })
 	f.Gateways = arrange(f.Gateways, func(o *Gateway) *Meta { return &o.Meta })
 	f.ListenerSets = arrange(f.ListenerSets, func(o *ListenerSet) *Meta { return &o.Meta })
 	f.Routes = arrange(f.Routes, func(o *Route) *Meta { return &o.Meta })

@@ -54,6 +54,12 @@ func (v *View) IngressClasses() iter.Seq[*IngressClass] {
 	return each(v.s.facts.IngressClasses)
 }
 
+// IngressClassParams yields the parameters of IngressClasses, of both AWS controllers.
+func (v *View) IngressClassParams() iter.Seq[*IngressClassParams] {
+	v.ask(AWSIngressClassParams, EKSIngressClassParams)
+	return each(v.s.facts.ClassParams)
+}
+
 // Gateways yields every Gateway.
 func (v *View) Gateways() iter.Seq[*Gateway] {
 	v.ask(Gateways)
