@@ -79,7 +79,7 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 		return snapshot.HostObject{}, err
 	}
 	f := snapshot.HostObject{Meta: in.meta(s.Kind.Group(), s.Object, &o.Metadata)}
-	f.HostsSet = hostsSet(&o.Metadata, s.Fields)
+	f.HostsSet, f.Creator = hostsSet(&o.Metadata, s.Fields), in.creator(&o.Metadata)
 	switch {
 	case f.Deleting:
 		return f, nil // it no longer claims anything

@@ -23,6 +23,9 @@ func fromResult(res *audit.Result) *Report {
 		StartedAt:  instant(res.Started).Truncate(time.Millisecond),
 		FinishedAt: instant(res.Finished).Truncate(time.Millisecond),
 		Complete:   res.Complete(),
+		Failures: each(res.Failures(), func(f audit.Failure) Failure {
+			return Failure{Stage: string(f.Stage), Where: f.Where, Reason: f.Reason}
+		}),
 		Namespaces: slices.Clone(res.Only),
 		Kinds:      each(res.Reads, fromRead),
 		Ignored: each(res.Ignored, func(p audit.IgnoredKind) IgnoredKind {
@@ -35,7 +38,6 @@ func fromResult(res *audit.Result) *Report {
 		Findings:   each(res.Findings, fromFinding),
 		Advisories: each(res.Advisories, fromAdvisory),
 		Isolation:  each(res.Isolation, fromIsolation),
-		Failures:   eachOrNone(res.Failures(), func(p audit.Problem) Problem { return Problem(p) }),
 		Deliveries: eachOrNone(res.Deliveries, func(d audit.Delivery) Delivery {
 			return Delivery{Sender: d.Sender, Owner: d.Owner, Result: string(d.Result), Reason: d.Reason}
 		}),

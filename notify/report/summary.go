@@ -44,7 +44,7 @@ func (p *printer) clean(res *audit.Result) {
 	if s := notified(res); s != "" {
 		p.text(0, span{}, s)
 	}
-	if len(res.Advisories) > 0 || len(res.Unpublished) > 0 || len(audit.Undelivered(res.Deliveries)) > 0 || p.wide {
+	if len(res.Advisories) > 0 || len(res.Failures()) > 0 || p.wide {
 		p.blank()
 	}
 }

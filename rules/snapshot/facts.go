@@ -17,8 +17,12 @@ type Meta struct {
 	// received their present value: Created if they never changed since. It is
 	// zero if unknown. Set for objects that claim hosts only.
 	HostsSet time.Time
-	Part     int      // which of the facts of an object that holds several
-	Owner    OwnerKey // the owner that the object itself names
+	// Creator is the name that the only client that wrote the object gave itself, empty
+	// if there are several or if it is unknown. Any client can use any name, so it
+	// proves nothing. Set for objects that claim hosts only.
+	Creator string
+	Part    int      // which of the facts of an object that holds several
+	Owner   OwnerKey // the owner that the object itself names
 }
 
 // Ref identifies an object across reads: group, kind, namespace and name. It
