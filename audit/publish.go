@@ -132,7 +132,7 @@ func (p *Published) findings() []Finding {
 func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) {
 	ctx := l.held
 	r := p.Reconciler
-	r.Now, r.Fallback = res.Started, cmp.Or(r.Fallback, s.fallback)
+	r.Now, r.Clock, r.Fallback = res.Started, s.watch.began, cmp.Or(r.Fallback, s.fallback)
 	var notifier Notifier
 	if p.Notifier != nil {
 		notifier = p.Notifier(res)
