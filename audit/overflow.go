@@ -186,8 +186,8 @@ func (t *Transition) unnotified() int {
 }
 
 // overflowProblems names the findings that have too many owners.
-func overflowProblems(all []Transition, fallback string) []PublishProblem {
-	var out []PublishProblem
+func overflowProblems(all []Transition, fallback string) []Failure {
+	var out []Failure
 	for _, t := range all {
 		n := t.unnotified()
 		if n == 0 {
@@ -197,10 +197,11 @@ func overflowProblems(all []Transition, fallback string) []PublishProblem {
 		if fallback != "" {
 			instead = "the fallback owner, " + fallback + ", is notified in their place"
 		}
-		out = append(out, PublishProblem{PhaseDeliver, Problem{
-			Where:  "notify the owners of " + t.Record.Rule + " " + t.Record.Subject.String(),
+		out = append(out, Failure{
+			Stage:  StageDeliver,
+			Where:  "owners of " + t.Record.Rule + " " + t.Record.Subject.String(),
 			Reason: fmt.Sprintf("%d of %d owners are not notified, because a finding keeps only so many: %s", n, n+len(t.Record.Owners), instead),
-		}})
+		})
 	}
 	return out
 }

@@ -48,19 +48,12 @@ type Published struct {
 	Transitions []Transition // by ID
 	Dropped     []string     // not confirmed, by ID
 	Newer       []string     // written by a newer program, and left alone
-	Failed      []string     // could not be written, with the reason
+	Failed      []Failure    // could not be written, by ID
 	// Deliveries are the messages to owners, by sender, owner and result.
 	Deliveries []Delivery
-	// Problems are what else was not published as it should be, in the order of Phase
-	// and Where. Each makes the sweep fail.
-	Problems []PublishProblem
-}
-
-// PublishProblem is a problem of publishing that is not that of one finding or one
-// message.
-type PublishProblem struct {
-	Phase string // PhaseStore or PhaseDeliver
-	Problem
+	// Problems are what else was not published as it should be, by stage and
+	// Where. Each makes the sweep fail.
+	Problems []Failure
 }
 
 // SweepAndPublish sweeps, confirms what is about to be opened or resolved, writes
@@ -85,15 +78,24 @@ func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *conf
 	defer l.release()
 	s.watch.end(PhaseWait)
 	if l.err != nil {
-		return res, nil, fmt.Errorf("publish: %w", l.err)
+		return res, nil, res.unpublished(l.err)
 	}
 	published, err := p.publish(l, s, res)
-	if err != nil {
-		return res, published, fmt.Errorf("publish: %w", err)
+	if published != nil {
+		res.Unpublished, res.Deliveries = slices.Concat(published.Failed, published.Problems), published.Deliveries
 	}
-	res.Findings, res.Deliveries, res.Unpublished = published.findings(), published.Deliveries, published.unpublished()
+	if err != nil {
+		return res, published, res.unpublished(err)
+	}
+	res.Findings = published.findings()
 	res.Finished = clock()
 	return res, published, nil
+}
+
+// unpublished adds the error that ended the publishing, and returns it.
+func (r *Result) unpublished(err error) error {
+	r.Unpublished = append([]Failure{{StagePublish, "findings", err.Error()}}, r.Unpublished...)
+	return fmt.Errorf("publish: %w", err)
 }
 
 // thenSource is a source that calls then once it was read.
@@ -108,18 +110,6 @@ func (s thenSource) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot
 		s.then()
 	}
 	return reading, err
-}
-
-// unpublished returns what was not published as it should be.
-func (p *Published) unpublished() []Problem {
-	var out []Problem
-	for _, f := range p.Failed {
-		out = append(out, Problem{Where: "write finding", Reason: f})
-	}
-	for _, f := range p.Problems {
-		out = append(out, f.Problem)
-	}
-	return out
 }
 
 // findings returns those that are pending or open after publishing, sorted as in a

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -23,12 +22,14 @@ type Result struct {
 	Findings   []Finding       // by severity (highest first), rule, subject
 	Advisories []Advisory      // by rule, subject, message
 	Isolation  []rules.Isolation
+	// MustEvaluate makes a namespace that could not be evaluated a failure.
+	MustEvaluate bool
+	// Unpublished is what was not stored, sent or pushed as it should be, apart from
+	// single deliveries.
+	Unpublished []Failure
 	// Deliveries are the digests for owners, by sender, owner and result; none if no
 	// one was to be notified.
 	Deliveries []Delivery
-	// Unpublished is what was not stored or sent as it should be, apart from single
-	// deliveries.
-	Unpublished []Problem
 	// Messages are what a dry run would send, in the order in which it would.
 	Messages []Message
 	// ReportOnly counts the findings of which report-only keeps owners from being
@@ -43,48 +44,7 @@ type Result struct {
 
 // Complete reports whether everything was read and every rule ran. What an
 // incomplete sweep does not show may still exist.
-func (r *Result) Complete() bool {
-	if len(r.Problems) > 0 {
-		return false
-	}
-	for _, read := range r.Reads {
-		if !read.Status.Known() {
-			return false
-		}
-	}
-	for _, o := range r.Rules {
-		if o.Status != RuleRan {
-			return false
-		}
-	}
-	return true
-}
-
-// Failures returns everything that failed: what could not be read, which rules did not
-// run, and what could not be stored or sent. A sweep without failures is a success.
-func (r *Result) Failures() []Problem {
-	var out []Problem
-	for _, read := range r.Reads {
-		if !read.Status.Known() {
-			out = append(out, Problem{Where: "read " + string(read.Kind), Reason: cmp.Or(read.Err, string(read.Status))})
-		}
-	}
-	out = append(out, r.Problems...)
-	for _, o := range r.Rules {
-		if o.Status != RuleRan {
-			out = append(out, Problem{Where: "evaluate " + o.Rule, Reason: o.Reason})
-		}
-	}
-	out = append(out, r.Unpublished...)
-	for _, d := range Undelivered(r.Deliveries) {
-		where := "notify " + d.Owner + " by " + d.Sender
-		if d.Owner == "" { // Events have no owner
-			where = "record " + d.Sender
-		}
-		out = append(out, Problem{Where: where, Reason: string(d.Result) + ": " + d.Reason})
-	}
-	return out
-}
+func (r *Result) Complete() bool { return len(r.gaps()) == 0 }
 
 // NotEvaluated counts the namespaces that default-deny-present did not evaluate: the
 // absence of a finding there means nothing.

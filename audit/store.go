@@ -58,15 +58,15 @@ type Definer interface {
 const UpgradeCommand = "kubectl apply --server-side --force-conflicts -f https://raw.githubusercontent.com/eventuallytrue/audit/main/audit/api/v1alpha1/eventuallytrue.dev_findings.yaml"
 
 // definitionProblem says that the definition lacks fields.
-func definitionProblem(missing []string, canNotify bool) PublishProblem {
+func definitionProblem(missing []string, canNotify bool) Failure {
 	reason := "it lacks " + strings.Join(missing, ", ") + ", which the API server drops"
 	if !canNotify {
 		reason += "; no one is notified, because that could not be stored"
 	}
-	return PublishProblem{PhaseStore, Problem{
-		Where:  "the CustomResourceDefinition of findings is out of date",
+	return Failure{
+		Stage: StageStore, Where: "the CustomResourceDefinition of findings is out of date",
 		Reason: reason + ". Upgrade it: " + UpgradeCommand,
-	}}
+	}
 }
 
 // The reasons why a write is rejected. A store wraps them.

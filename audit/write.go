@@ -26,7 +26,7 @@ type writer struct {
 	// be written is not in it.
 	versions map[string]Stored
 
-	failed   []string  // what could not be written, with the reason
+	failed   []Failure // what could not be written, by ID
 	dropped  []string  // not confirmed after a conflict, by ID
 	problems []Problem // what prevented confirmations
 }
@@ -60,7 +60,7 @@ func (w *writer) write(ctx context.Context) {
 	for _, a := range left {
 		w.fail(a, fmt.Errorf("decided %d times: %w", maxDecisions, ErrConflict))
 	}
-	slices.Sort(w.failed)
+	slices.SortFunc(w.failed, func(a, b Failure) int { return cmp.Compare(a.Where, b.Where) })
 	slices.Sort(w.dropped)
 }
 
@@ -112,7 +112,7 @@ func (w *writer) keep(a *attempt) {
 func (w *writer) fail(a *attempt, err error) {
 	a.Unwritten = true
 	delete(w.versions, a.Record.ID)
-	w.failed = append(w.failed, fmt.Sprintf("%s: %v", a.Record.ID, err))
+	w.failed = append(w.failed, Failure{StageStore, a.Record.ID, err.Error()})
 }
 
 // decideAgain decides on findings that another publisher has changed, created or

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,6 +47,61 @@ func TestNoPrometheusObjectsByDefault(t *testing.T) {
 	}
 }
 
+// alerts returns the alerts of the chart by name.
+func alerts(t *testing.T, text string) map[string]map[string]any {
+	t.Helper()
+	o := render(t, text).objects["PrometheusRule/audit"]
+	groups, _, _ := unstructured.NestedSlice(o.Object, "spec", "groups")
+	byName := map[string]map[string]any{}
+	for _, g := range groups {
+		for _, r := range g.(map[string]any)["rules"].([]any) {
+			rule := r.(map[string]any)
+			byName[rule["alert"].(string)] = rule
+		}
+	}
+	return byName
+}
+
+func TestAlertsAreChangedByValues(t *testing.T) {
+	const on = "mode: deployment\nprometheusRule: {enabled: true, alerts: "
+	plain := alerts(t, on+"{}}")
+	got := alerts(t, on+`{
+	  AuditSweepStale: {severity: page, threshold: 6h, for: 10m}, AuditHighFindingOpen: {threshold: 14d},
+	  AuditExceptionExpiring: {threshold: 90m}, AuditRuleFailed: {enabled: false}}}`)
+	if len(got) != len(plain)-1 || got["AuditRuleFailed"] != nil {
+		t.Errorf("%d of %d alerts are left", len(got), len(plain))
+	}
+	stale := got["AuditSweepStale"]
+	if stale["for"] != "10m" || stale["labels"].(map[string]any)["severity"] != "page" {
+		t.Errorf("AuditSweepStale: %v", stale)
+	}
+	for name, want := range map[string]string{
+		"AuditSweepStale": "> 6 * 3600", "AuditHighFindingOpen": "> 14 * 86400", "AuditExceptionExpiring": "< 90 * 60",
+	} {
+		if expr := got[name]["expr"].(string); !strings.HasSuffix(expr, want) {
+			t.Errorf("%s: %s, want it to end with %s", name, expr, want)
+		}
+	}
+	if diff := cmp.Diff(plain["AuditDeliveryFailing"], got["AuditDeliveryFailing"]); diff != "" {
+		t.Errorf("an alert without changes (-before +after):\n%s", diff)
+	}
+}
+
+// TestAbsenceIsAnAlertOnlyWhereMetricsCanArrive: a CronJob without a Pushgateway has no
+// metrics, ever.
+func TestAbsenceIsAnAlertOnlyWhereMetricsCanArrive(t *testing.T) {
+	for text, want := range map[string]bool{
+		"prometheusRule: {enabled: true}":                                                                        false,
+		"{mode: deployment, prometheusRule: {enabled: true}}":                                                    true,
+		"{prometheusRule: {enabled: true}, config: {cluster: a, pushgateway: {url: 'http://pushgateway:9091'}}}": true,
+	} {
+		all := alerts(t, text)
+		if got := all["AuditMetricsAbsent"] != nil; got != want || all["AuditSweepStale"] == nil {
+			t.Errorf("%s: AuditMetricsAbsent %t, want %t", text, got, want)
+		}
+	}
+}
+
 // TestAlertsAreCopiedVerbatim checks that Helm does not expand the templates in alerts.
 func TestAlertsAreCopiedVerbatim(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chart, "files", "alerts.yaml"))
@@ -56,7 +112,7 @@ func TestAlertsAreCopiedVerbatim(t *testing.T) {
 	if err := yaml.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
-	got := render(t, "prometheusRule: {enabled: true}").objects["PrometheusRule/audit"].Object["spec"]
+	got := render(t, "{mode: deployment, prometheusRule: {enabled: true}}").objects["PrometheusRule/audit"].Object["spec"]
 	if diff := cmp.Diff(want, got, looseNumbers); diff != "" {
 		t.Errorf("spec (-file +chart):\n%s", diff)
 	}

@@ -61,6 +61,7 @@ func TestRoleFollowsTheConfig(t *testing.T) {
 		"null values":                     "{rules: {owner-known: null, default-deny-present: {enabled: true}}, hostSources: null}",
 		"an additional host source":       "{hostSources: [{group: example.org, version: v1, resource: doors, kind: Door, hosts: 'object.spec.hosts'}]}",
 		"a host source in the core group": `{hostSources: [{group: "", version: v1, resource: services, kind: Service, hosts: 'object.spec.hosts'}]}`,
+		"host sources of external-dns":    `{hostSources: [{group: "", resource: services, enabled: true}, {group: gateway.networking.k8s.io, resource: httproutes, enabled: true}]}`,
 		"a disabled built-in host source": "{hostSources: [{group: route.openshift.io, resource: routes, enabled: false}]}",
 		"a changed built-in host source":  "{hostSources: [{group: route.openshift.io, resource: routes, hosts: 'object.spec.host'}]}",
 		"no rules":                        "{rules: {" + strings.Join(offs(catalog.All()), ", ") + "}}",
@@ -115,7 +116,7 @@ func needs(c *config.Config) []string {
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // TestRolesForPeople checks that the roles for running audit from elsewhere have the same

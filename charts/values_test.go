@@ -1,9 +1,12 @@
 package charts
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules/catalog"
@@ -23,8 +26,11 @@ config:
   limits: {newFindings: 1000000}
   hostSources:
     - {group: example.org, version: v1, resource: doors, kind: Door, hosts: "object.spec.hosts"}
-  slack: {tokenFile: /var/run/secrets/audit/slack/token}
+  slack: {remindAfter: 48h}
 secrets: {slack: audit-slack}
+extraEnv: [{name: HTTPS_PROXY, value: "http://proxy:3128"}]
+extraVolumes: [{name: ca, configMap: {name: company-ca}}]
+extraVolumeMounts: [{name: ca, mountPath: /etc/ssl/certs, readOnly: true}]
 image: {digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
 imagePullSecrets: [{name: pull}]
 priorityClassName: system-cluster-critical
@@ -80,7 +86,32 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"an address instead of a CIDR", "networkPolicy: {apiServer: {cidrs: [10.0.0.1]}}", "at '/networkPolicy/apiServer/cidrs/0'"},
 		{"a ServiceMonitor with mode cronjob", "serviceMonitor: {enabled: true}", "at '/mode': value must be 'deployment'"},
 		{"a flag without a dash", "extraArgs: [publish]", "at '/extraArgs/0'"},
-		{"a Secret that the config does not use", "secrets: {slack: audit-slack}", "no file in the config is in /var/run/secrets/audit/slack/"},
+		{"an unknown key of the config", "config: {evnts: true}", "additional properties 'evnts' not allowed"},
+		{"an unknown key deep in the config", "config: {owners: {teams: [{name: a, slak: {}}]}}", "additional properties 'slak' not allowed"},
+		{"an unknown setting of a rule", "config: {rules: {owner-known: {exmptNamespaces: []}}}", "additional properties 'exmptNamespaces' not allowed"},
+		{"an invalid severity", "config: {rules: {owner-known: {severity: critical}}}", "at '/config/rules/owner-known/severity'"},
+		{"a duration in days in the config", "config: {findings: {keepResolved: 30d}}", "at '/config/findings/keepResolved'"},
+		{"a list that is a string", "config: {owners: {keys: owner}}", "at '/config/owners/keys'"},
+		{"a variable without a name", "extraEnv: [{value: x}]", "at '/extraEnv/0'"},
+		{"an unknown key of a variable", "extraEnv: [{name: A, vaule: x}]", "additional properties 'vaule' not allowed"},
+		{"a volume with the name of another", "extraVolumes: [{name: token, emptyDir: {}}]", "at '/extraVolumes/0/name'"},
+		{"a mount without a path", "extraVolumeMounts: [{name: ca}]", "at '/extraVolumeMounts/0'"},
+		{"an unknown alert", "prometheusRule: {alerts: {AuditSweepStail: {}}}", "additional properties 'AuditSweepStail' not allowed"},
+		{"a threshold of an alert without one", "prometheusRule: {alerts: {AuditRuleFailed: {threshold: 3h}}}", "additional properties 'threshold' not allowed"},
+		{"a threshold in weeks", "prometheusRule: {alerts: {AuditSweepStale: {threshold: 1w}}}", "at '/prometheusRule/alerts/AuditSweepStale/threshold'"},
+		{"a webhook Secret that the config does not use", "secrets: {webhook: audit-webhook}", "no file in the config is in /var/run/secrets/audit/webhook/"},
+		{
+			"a Slack Secret that the config does not use", "{config: {slack: {tokenFile: /elsewhere}}, secrets: {slack: audit-slack}}",
+			"no file in the config is in /var/run/secrets/audit/slack/",
+		},
+		{
+			"a sweep that may take until the next one", `cronjob: {schedule: "*/5 * * * *", startingDeadlineSeconds: 60}`,
+			"cronjob.activeDeadlineSeconds is 540, but with schedule \"*/5 * * * *\" the next sweep starts after 300 seconds",
+		},
+		{
+			"a sweep that may start after the next one", `cronjob: {schedule: "*/5 * * * *", activeDeadlineSeconds: 240}`,
+			"cronjob.startingDeadlineSeconds is 300",
+		},
 		{
 			"a file of a Secret that is not set", "config: {slack: {tokenFile: /var/run/secrets/audit/slack/token}}",
 			"secrets.slack is not set",
@@ -92,6 +123,44 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 				t.Errorf("error %v, want one with %q:\n%s", err, tc.want, out)
 			}
 		})
+	}
+}
+
+// TestDeadlinesAreComparedWithTheSchedule checks the time between two sweeps that the
+// chart derives from a schedule.
+func TestDeadlinesAreComparedWithTheSchedule(t *testing.T) {
+	for schedule, period := range map[string]int{
+		"3-59/10 * * * *": 600, "*/7 * * * *": 240, "0 * * * *": 3600, "5,20 * * * *": 900, "10,50 * * * *": 1200,
+		"0-58/2 * * * *": 120, "8/20 * * * *": 1200, "0 */6 * * *": 6 * 3600, "0 22,4 * * *": 6 * 3600, "55 3 * * 1-5": 86400,
+		"0,30 6,18 * * *": 1800, "08 09 * * *": 86400, "@hourly": 3600, "@daily": 86400,
+	} {
+		for deadline, accepted := range map[int]bool{period - 1: true, period: false} {
+			text := fmt.Sprintf(`cronjob: {schedule: "%s", startingDeadlineSeconds: 60, activeDeadlineSeconds: %d}`, schedule, deadline)
+			out, err := helm(t, nil, "template", home, chart, values(t, text))
+			if accepted != (err == nil) || !accepted && !strings.Contains(out, fmt.Sprintf("starts after %d seconds", period)) {
+				t.Errorf("schedule %s, deadline %d: %v, want accepted %t:\n%.300s", schedule, deadline, err, accepted, out)
+			}
+		}
+	}
+}
+
+// TestOneValueNamesTheSlackSecret: the token is read from the Secret unless the config
+// names a file in it.
+func TestOneValueNamesTheSlackSecret(t *testing.T) {
+	const dir = "/var/run/secrets/audit/slack/"
+	for text, want := range map[string]string{
+		"secrets: {slack: s}": dir + "token",
+		"{secrets: {slack: s}, config: {slack: {tokenFile: " + dir + "bot}}}":                                    dir + "bot",
+		"{secrets: {slack: s}, config: {owners: {teams: [{name: a, slack: {webhookFile: " + dir + "team-a}}]}}}": "",
+		"{config: {slack: {remindAfter: 48h}}}":                                                                  "",
+	} {
+		var got struct{ Slack struct{ TokenFile string } }
+		if err := yaml.Unmarshal([]byte(as[configMap](t, render(t, text), "ConfigMap/audit").Data["audit.yaml"]), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Slack.TokenFile != want {
+			t.Errorf("%s: tokenFile %q, want %q", text, got.Slack.TokenFile, want)
+		}
 	}
 }
 
@@ -123,9 +192,8 @@ func TestAuditValidatesTheConfig(t *testing.T) {
 		"default":               {"", "valid: ", 0},
 		"everything":            {everything, "valid: ", 0},
 		"an unknown rule":       {"config: {rules: {owner-knwon: {enabled: false}}}", "owner-knwon", 2},
-		"an unknown key":        {"config: {clusters: prod}", "clusters", 2},
 		"an invalid expression": {"config: {hostSources: [{group: a.b, version: v1, resource: doors, kind: Door, hosts: '('}]}", "hosts", 2},
-		"an invalid duration":   {"config: {findings: {keepResolved: 30d}}", "use 720h", 2},
+		"an invalid date":       {"config: {exceptions: [{rule: owner-known, subject: {namespace: a}, reason: r, expires: 2027-02-31}]}", "expires", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conf := file(t, as[configMap](t, render(t, tc.values), "ConfigMap/audit").Data["audit.yaml"])

@@ -118,6 +118,23 @@ func TestGoMemoryLimit(t *testing.T) {
 	}
 }
 
+func TestExtraVariablesAndVolumes(t *testing.T) {
+	for name, pod := range pods(t, render(t, everything)) {
+		c := pod.Spec.Containers[0]
+		if e := c.Env[len(c.Env)-1]; len(c.Env) != 2 || e.Name != "HTTPS_PROXY" || e.Value != "http://proxy:3128" {
+			t.Errorf("%s: environment %+v", name, c.Env)
+		}
+		m, v := c.VolumeMounts[len(c.VolumeMounts)-1], pod.Spec.Volumes[len(pod.Spec.Volumes)-1]
+		if m.Name != "ca" || m.MountPath != "/etc/ssl/certs" || v.Name != "ca" || v.ConfigMap == nil {
+			t.Errorf("%s: mount %+v of volume %+v", name, m, v)
+		}
+	}
+	env := pods(t, render(t, "extraEnv: [{name: GOMEMLIMIT, value: 90MiB}]"))["cronjob"].Spec.Containers[0].Env
+	if len(env) != 1 || env[0].Value != "90MiB" {
+		t.Errorf("GOMEMLIMIT is set twice: %+v", env)
+	}
+}
+
 func TestImages(t *testing.T) {
 	const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	for values, want := range map[string]string{
@@ -150,10 +167,14 @@ func TestSecretsAreFiles(t *testing.T) {
 				source = v.Secret
 			}
 		}
-		mounts := pod.Spec.Containers[0].VolumeMounts
-		last := mounts[len(mounts)-1]
-		if source == nil || source.SecretName != "audit-slack" || *source.DefaultMode != 0o440 || last.MountPath != "/var/run/secrets/audit/slack" {
-			t.Errorf("%+v is mounted as %+v", source, last)
+		var path string
+		for _, m := range pod.Spec.Containers[0].VolumeMounts {
+			if m.Name == "slack" {
+				path = m.MountPath
+			}
+		}
+		if source == nil || source.SecretName != "audit-slack" || *source.DefaultMode != 0o440 || path != "/var/run/secrets/audit/slack" {
+			t.Errorf("%+v is mounted at %q", source, path)
 		}
 	}
 }

@@ -291,6 +291,10 @@ func (v *delivery) send(ctx context.Context, route Route, items []Item, fallback
 			}
 			thread = sent[m.Parent]
 		}
+		if covered, _ := m.split(left); len(m.Covers) > 0 && len(covered) == 0 {
+			lost[i] = true // what it replies to could not be recorded
+			continue
+		}
 		if m.Optional {
 			v.optional = append(v.optional, outgoing{sender, route.To, *m, thread})
 			continue

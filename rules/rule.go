@@ -35,7 +35,7 @@ type Rule struct {
 	// Needs are the kinds that Run may read. If one of them was not read
 	// completely the rule is skipped, and nothing is known about its subjects.
 	Needs []snapshot.Kind
-	// Uses are further kinds that Run may read as evidence of causes. Where
+	// Uses are further kinds that Run may read as evidence, such as of causes. Where
 	// View.Known reports that they were not read, it evaluates without them.
 	Uses []snapshot.Kind
 	// Affected are those of Needs whose objects suffer from a violation and do not

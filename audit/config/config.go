@@ -32,6 +32,7 @@ type Config struct {
 	// HostSources are kinds whose objects claim hosts, in addition to the built-in
 	// ones: EnabledHostSources returns both.
 	HostSources []HostSource `yaml:"hostSources"`
+	Hosts       Hosts        `yaml:"hosts"`
 	Findings    Findings     `yaml:"findings"`
 	Limits      Limits       `yaml:"limits"`
 	Slack       Slack        `yaml:"slack"`
@@ -45,6 +46,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Owners:   Owners{Keys: []string{"owner", "team", "app.kubernetes.io/owner", "a8r.io/owner"}},
+		Hosts:    Hosts{ExternalDNSPrefixes: externalDNSPrefixes()},
 		Findings: Findings{KeepResolved: Duration(30 * 24 * time.Hour)},
 		Limits:   Limits{NewFindings: 500},
 		Slack:    Slack{RemindAfter: Duration(24 * time.Hour)},
@@ -125,19 +127,28 @@ func (c *Config) Settings(r *rules.Rule) Settings {
 }
 
 // EnabledHostSources returns the built-in host sources and those of the file,
-// without those that the file disables, sorted by kind.
+// without those that the file disables, sorted by kind. Those of external-dns are
+// among them if the file mentions them.
 func (c *Config) EnabledHostSources() []hostsource.Source {
-	byKind := map[snapshot.Kind]hostsource.Source{}
+	byKind, optional := map[snapshot.Kind]hostsource.Source{}, map[snapshot.Kind]hostsource.Source{}
 	for _, s := range hostsource.BuiltIn() {
 		byKind[s.Kind] = s
 	}
+	for _, s := range hostsource.ExternalDNS(c.Hosts.Prefixes()) {
+		optional[s.Kind] = s
+	}
 	for i := range c.HostSources {
 		h := &c.HostSources[i]
+		kind := h.resourceKind()
 		if h.off() {
-			delete(byKind, h.resourceKind())
+			delete(byKind, kind)
 			continue
 		}
-		byKind[h.resourceKind()] = h.override(byKind[h.resourceKind()])
+		base, ok := byKind[kind]
+		if !ok {
+			base = optional[kind]
+		}
+		byKind[kind] = h.override(base)
 	}
 	var sources []hostsource.Source
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {

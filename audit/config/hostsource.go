@@ -3,10 +3,50 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
+
+// Hosts says how hosts are read from objects of any kind.
+type Hosts struct {
+	// ExternalDNSPrefixes are the prefixes below which external-dns reads its
+	// annotations, its --annotation-prefix; by default those of all its versions.
+	ExternalDNSPrefixes []AnnotationPrefix `yaml:"externalDNSPrefixes"`
+}
+
+// Prefixes returns the prefixes of the annotations of external-dns.
+func (h *Hosts) Prefixes() []string {
+	out := make([]string, len(h.ExternalDNSPrefixes))
+	for i, p := range h.ExternalDNSPrefixes {
+		out[i] = string(p)
+	}
+	return out
+}
+
+func externalDNSPrefixes() []AnnotationPrefix {
+	var out []AnnotationPrefix
+	for _, p := range hostsource.ExternalDNSPrefixes() {
+		out = append(out, AnnotationPrefix(p))
+	}
+	return out
+}
+
+// AnnotationPrefix is the part of the keys of annotations up to the slash.
+type AnnotationPrefix string
+
+// UnmarshalText rejects what is not a lower-case domain and a slash.
+func (p *AnnotationPrefix) UnmarshalText(text []byte) error {
+	domain, slash := strings.CutSuffix(string(text), "/")
+	if !slash || len(validation.IsDNS1123Subdomain(domain)) > 0 {
+		return fmt.Errorf("%s is not a valid prefix of annotations: use a lower-case domain and a slash, such as external-dns.kubernetes.io/", shown(string(text)))
+	}
+	*p = AnnotationPrefix(text)
+	return nil
+}
 
 // HostSource is what the file sets for one kind whose objects claim hosts. What it
 // leaves out comes from the built-in source for the kind, if there is one.
@@ -41,7 +81,8 @@ func (h *HostSource) override(s hostsource.Source) hostsource.Source {
 		s.Versions = []string{h.Version}
 	}
 	if !h.Hosts.compiled.IsZero() {
-		s.Hosts, s.Fields = h.Hosts.compiled, nil
+		// The expression alone says what an object claims.
+		s.Hosts, s.Fields, s.Proxies = h.Hosts.compiled, nil, hostsource.NoProxies
 	}
 	if h.Wildcard != "" {
 		s.Deep = h.Wildcard == ManyLabels

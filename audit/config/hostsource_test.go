@@ -9,6 +9,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/hostsource"
+	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -67,6 +68,8 @@ func TestEnabledHostSources(t *testing.T) {
 		"ingressroutetcps.traefik.containo.us",
 		"ingressroutetcps.traefik.io",
 		"services",
+		"transportservers.k8s.nginx.org",
+		"virtualservers.k8s.nginx.org",
 		"virtualservices.networking.istio.io",
 	}
 	if diff := cmp.Diff(want, kinds); diff != "" {
@@ -104,6 +107,40 @@ func TestHostSourceOverridesBuiltIn(t *testing.T) {
 	got, ready = enabled(&c, kind), enabled(&plain, kind)
 	if !got.Deep || ready.Deep || !got.Hosts.Equal(ready.Hosts) || len(got.Fields) == 0 {
 		t.Errorf("more than the wildcard was changed: %+v", got)
+	}
+}
+
+// TestExternalDNSSources checks that the sources of external-dns are off until the
+// config mentions them, and read its annotations below the prefixes of the config.
+func TestExternalDNSSources(t *testing.T) {
+	const text = `
+hosts: {externalDNSPrefixes: [dns.example.com/]}
+hostSources:
+  - {group: "", resource: services, enabled: true}
+  - {group: gateway.networking.k8s.io, resource: httproutes, enabled: true}
+  - {group: gateway.networking.k8s.io, resource: grpcroutes, enabled: false}
+`
+	c, err := config.Parse([]byte(text), "audit.yaml", catalog.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The rule reads routes itself: another expression would replace nothing.
+	const own = "hostSources: [{group: gateway.networking.k8s.io, resource: httproutes, hosts: object.spec.hostnames}]"
+	const want = "rule one-owner-per-host already reads httproutes.gateway.networking.k8s.io"
+	if _, err := config.Parse([]byte(own), "audit.yaml", catalog.All()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	for _, s := range hostsource.ExternalDNS([]string{"dns.example.com/"}) {
+		got := enabled(&c, s.Kind)
+		if s.Kind != "services" && s.Kind != snapshot.HTTPRoutes {
+			if got != nil {
+				t.Errorf("%s is on", s.Kind)
+			}
+			continue
+		}
+		if diff := cmp.Diff(&s, got); diff != "" {
+			t.Errorf("%s (-built-in +enabled):\n%s", s.Kind, diff)
+		}
 	}
 }
 

@@ -69,26 +69,27 @@ func typeName(t reflect.Type) string {
 		return typeName(t.Elem())
 	}
 	return map[reflect.Type]string{
-		reflect.TypeFor[string]():            "string",
-		reflect.TypeFor[[]string]():          "list of keys",
-		reflect.TypeFor[[]Glob]():            "list of globs",
-		reflect.TypeFor[[]ChannelGlob]():     "list of globs",
-		reflect.TypeFor[[]Direction]():       "list of Ingress, Egress",
-		reflect.TypeFor[bool]():              "boolean",
-		reflect.TypeFor[map[string]string](): "mapping",
-		reflect.TypeFor[Channel]():           "channel ID",
-		reflect.TypeFor[Count]():             "integer",
-		reflect.TypeFor[Duration]():          "duration",
-		reflect.TypeFor[Expiry]():            "date or time",
-		reflect.TypeFor[Glob]():              "glob",
-		reflect.TypeFor[Hold]():              "duration, or N sweeps",
-		reflect.TypeFor[HostExpression]():    "CEL",
-		reflect.TypeFor[Mention]():           "mention",
-		reflect.TypeFor[Severity]():          "low, medium or high",
-		reflect.TypeFor[TimeOfDay]():         "time of day",
-		reflect.TypeFor[TimeZone]():          "time zone",
-		reflect.TypeFor[URL]():               "URL",
-		reflect.TypeFor[Wildcard]():          "one or many",
+		reflect.TypeFor[string]():             "string",
+		reflect.TypeFor[[]string]():           "list of keys",
+		reflect.TypeFor[[]Glob]():             "list of globs",
+		reflect.TypeFor[[]ChannelGlob]():      "list of globs",
+		reflect.TypeFor[[]Direction]():        "list of Ingress, Egress",
+		reflect.TypeFor[[]AnnotationPrefix](): "list of annotation prefixes",
+		reflect.TypeFor[bool]():               "boolean",
+		reflect.TypeFor[map[string]string]():  "mapping",
+		reflect.TypeFor[Channel]():            "channel ID",
+		reflect.TypeFor[Count]():              "integer",
+		reflect.TypeFor[Duration]():           "duration",
+		reflect.TypeFor[Expiry]():             "date or time",
+		reflect.TypeFor[Glob]():               "glob",
+		reflect.TypeFor[Hold]():               "duration, or N sweeps",
+		reflect.TypeFor[HostExpression]():     "CEL",
+		reflect.TypeFor[Mention]():            "mention",
+		reflect.TypeFor[Severity]():           "low, medium or high",
+		reflect.TypeFor[TimeOfDay]():          "time of day",
+		reflect.TypeFor[TimeZone]():           "time zone",
+		reflect.TypeFor[URL]():                "URL",
+		reflect.TypeFor[Wildcard]():           "one or many",
 	}[t]
 }
 
@@ -102,6 +103,8 @@ func defaultOf(value reflect.Value) string {
 		return shortDuration(time.Duration(v))
 	case []string:
 		return "[" + strings.Join(v, ", ") + "]"
+	case []AnnotationPrefix:
+		return "[" + strings.Join((&Hosts{ExternalDNSPrefixes: v}).Prefixes(), ", ") + "]"
 	default:
 		return fmt.Sprint(v)
 	}
@@ -174,6 +177,8 @@ func keyDocs() map[string]keyDoc {
 		"hostSources[].hosts":    {"expression that returns the hosts of an object", "that of the built-in source"},
 		"hostSources[].wildcard": {"how many labels of a host a wildcard covers", "many"},
 		"hostSources[].enabled":  {"whether a built-in source is used", "true"},
+
+		"hosts.externalDNSPrefixes": {"prefixes of the annotations that external-dns reads: its --annotation-prefix, or several for several installations", ""},
 
 		"findings.keepResolved": {"how long a resolved finding is kept", ""},
 		"limits.newFindings":    {"if one sweep opens more findings, it is a storm: owners get one summary instead of a message each", ""},

@@ -170,6 +170,7 @@ func design() config.Config {
 			Expires: config.Expiry{End: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC)},
 			At:      config.Position{File: "design.yaml", Line: 14, Path: "exceptions[0]"},
 		}},
+		Hosts:       config.Default().Hosts,
 		Findings:    config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
 		Limits:      config.Limits{NewFindings: 500},
 		Slack:       config.Slack{TokenFile: "/var/run/secrets/slack/token", RemindAfter: config.Duration(24 * time.Hour)},
@@ -228,6 +229,7 @@ func everything(t *testing.T) config.Config {
 				At:      config.Position{File: "everything.yaml", Line: 37, Path: "exceptions[1]"},
 			},
 		},
+		Hosts:    config.Hosts{ExternalDNSPrefixes: []config.AnnotationPrefix{"dns.example.com/"}},
 		Findings: config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
 		Limits:   config.Limits{NewFindings: 500},
 		Slack: config.Slack{

@@ -32,6 +32,7 @@ func validate(c *Config, set []*rules.Rule, d *decoder) {
 		v.exception(index("exceptions", i), &c.Exceptions[i])
 	}
 	v.hostSources()
+	v.externalDNSPrefixes()
 	v.slack()
 	v.webhook()
 	v.pushgateway()

@@ -148,11 +148,23 @@ var (
 	kindName   = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 )
 
+func (v *validator) externalDNSPrefixes() {
+	prefixes := v.c.Hosts.ExternalDNSPrefixes
+	if len(prefixes) == 0 && !v.d.unsure["hosts.externalDNSPrefixes"] {
+		v.add("hosts", "externalDNSPrefixes", "must not be empty: use at least one prefix, or omit it for the default")
+	}
+	for i, p := range prefixes {
+		if p != "" && slices.Index(prefixes, p) < i {
+			v.addItem("hosts.externalDNSPrefixes", i, "%s is listed twice", shown(string(p)))
+		}
+	}
+}
+
 func (v *validator) hostSources() {
 	if len(v.c.HostSources) == 0 {
 		return
 	}
-	ready := hostsource.BuiltIn()
+	ready := slices.Concat(hostsource.BuiltIn(), hostsource.ExternalDNS(hostsource.ExternalDNSPrefixes()))
 	first := map[snapshot.Kind]string{}
 	for i := range v.c.HostSources {
 		path := index("hostSources", i)
@@ -174,8 +186,8 @@ func (v *validator) hostSources() {
 
 // hostSource checks the host source at a path.
 func (v *validator) hostSource(path string, h *HostSource, ready []hostsource.Source) {
-	v.hostKind(path, h)
 	known := slices.ContainsFunc(ready, func(s hostsource.Source) bool { return s.Kind == h.resourceKind() })
+	v.hostKind(path, h, known && !v.given(path, "hosts"))
 	if known || v.d.unsure[path] {
 		return
 	}
@@ -194,8 +206,9 @@ func (v *validator) hostSource(path string, h *HostSource, ready []hostsource.So
 	}
 }
 
-// hostKind checks the kind of a host source.
-func (v *validator) hostKind(path string, h *HostSource) {
+// hostKind checks the kind of a host source. A built-in source may be for a kind that
+// a rule reads itself: the two are read together.
+func (v *validator) hostKind(path string, h *HostSource, builtIn bool) {
 	switch {
 	case !v.given(path, "group"):
 		v.missing(path, "group", false, `set the API group, or "" for the core group`)
@@ -210,7 +223,7 @@ func (v *validator) hostKind(path string, h *HostSource) {
 	case h.resourceKind() == "secrets":
 		v.add(path, "resource", "secrets are never read")
 	default:
-		if r := v.ruleThatReads(h.resourceKind()); r != nil && v.given(path, "group") {
+		if r := v.ruleThatReads(h.resourceKind()); r != nil && v.given(path, "group") && !builtIn {
 			v.add(path, "resource", "rule %s already reads %s", r.Name, h.resourceKind())
 		}
 	}
@@ -238,6 +251,7 @@ func suggestSource(kind snapshot.Kind, ready []hostsource.Source) string {
 	for i := range ready {
 		known[i] = string(ready[i].Kind)
 	}
+	slices.Sort(known)
 	if meant := suggest(string(kind), known); meant != "" {
 		return fmt.Sprintf(", did you mean %s?", meant)
 	}

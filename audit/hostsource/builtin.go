@@ -23,21 +23,32 @@ var builtIn = sync.OnceValue(func() []Source {
 			Versions: []string{"v1"}, Hosts: mustCompile(contourHosts),
 			Fields: []string{"spec.virtualhost"},
 		},
-		traefik("ingressroutes", "IngressRoute", "traefik.containo.us"),
-		traefik("ingressroutes", "IngressRoute", "traefik.io"),
-		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.containo.us"),
-		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.io"),
+		traefik("ingressroutes", "IngressRoute", "traefik.containo.us", NoProxies),
+		traefik("ingressroutes", "IngressRoute", "traefik.io", NoProxies),
+		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.containo.us", TCPEntryPoints),
+		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.io", TCPEntryPoints),
 		{
 			Kind: "routes.route.openshift.io", Object: "Route",
 			Versions: []string{"v1"}, Hosts: mustCompile(openshiftHosts),
 			Fields: []string{"spec.host", "spec.subdomain", "spec.wildcardPolicy"},
 		},
 		{
+			Kind: "transportservers.k8s.nginx.org", Object: "TransportServer",
+			Versions: []string{"v1", "v1alpha1"}, Hosts: mustCompile(nginxPassthroughHosts),
+			Fields: []string{"spec.host", "spec.listener"}, Deep: true,
+		},
+		{
+			Kind: "virtualservers.k8s.nginx.org", Object: "VirtualServer",
+			Versions: []string{"v1"}, Hosts: mustCompile(nginxHosts),
+			// By nginx's server_name *.example.com matches www.eu.example.com.
+			Fields: []string{"spec.host"}, Deep: true,
+		},
+		{
 			Kind: "virtualservices.networking.istio.io", Object: "VirtualService",
 			Versions: []string{"v1", "v1beta1", "v1alpha3"}, Hosts: mustCompile(istioHosts),
 			Fields: []string{"spec.gateways", "spec.hosts"},
 			// By Istio's API *.com matches bar.example.com.
-			Deep: true,
+			Deep: true, Proxies: IstioGateways,
 		},
 	}
 	for i := range sources {
@@ -48,11 +59,11 @@ var builtIn = sync.OnceValue(func() []Source {
 
 // traefik returns the source of a Traefik kind, which moved from one group to
 // another. The two groups do not share objects.
-func traefik(resource, object, group string) Source {
+func traefik(resource, object, group string, proxies Proxies) Source {
 	return Source{
 		Kind: snapshot.KindOf(group, resource), Object: object,
 		Versions: []string{"v1alpha1"}, Hosts: mustCompile(traefikRoutes),
-		Fields: []string{"spec.routes"},
+		Fields: []string{"spec.routes"}, Proxies: proxies,
 	}
 }
 
@@ -82,11 +93,22 @@ object.spec.?wildcardPolicy.orValue('') == 'Subdomain'
 // without gateways, or only with mesh, the word for all sidecars, configures how
 // clients inside the mesh reach a host, which may be owned by another team.
 //
+// The host * claims what the routes take, see istioBindings.
+//
 // A host without a dot is the short name of a Service in the namespace of the
 // VirtualService, so no object in another namespace can claim it.
 const istioHosts = `object.?spec.?gateways.orValue([]).exists(g, g != 'mesh')
   ? object.?spec.?hosts.orValue([]).filter(h, h.contains('.'))
   : []`
+
+// nginxHosts: the host of a VirtualServer has to be unique among all Ingresses and
+// VirtualServers of NGINX Ingress Controller. A VirtualServerRoute repeats the host of
+// the VirtualServer that refers to it, and claims nothing.
+const nginxHosts = `object.?spec.?host`
+
+// nginxPassthroughHosts: so has the host of a TransportServer on the listener for TLS
+// passthrough. On any other listener it is not compared with theirs.
+const nginxPassthroughHosts = `object.?spec.?listener.?protocol.orValue('') == 'TLS_PASSTHROUGH' ? object.?spec.?host : optional.none()`
 
 // traefikRoutes: an IngressRoute or IngressRouteTCP claims the hosts in the rules of
 // its routes.

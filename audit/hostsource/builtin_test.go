@@ -27,6 +27,8 @@ func TestBuiltIn(t *testing.T) {
 			"ingressroutetcps.traefik.io", "ingressroutetcps.traefik.containo.us",
 		}, traefikObjects()},
 		{[]snapshot.Kind{"httpproxies.projectcontour.io"}, contourObjects()},
+		{[]snapshot.Kind{"virtualservers.k8s.nginx.org"}, nginxObjects()},
+		{[]snapshot.Kind{"transportservers.k8s.nginx.org"}, nginxPassthroughObjects()},
 		{[]snapshot.Kind{"domainmappings.serving.knative.dev"}, knativeObjects()},
 	} {
 		for _, kind := range table.kinds {
@@ -37,6 +39,26 @@ func TestBuiltIn(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func nginxObjects() []objectOf {
+	return []objectOf{
+		{"a VirtualServer", `{"spec": {"ingressClassName": "nginx", "host": "shop.example.com", "routes": [{"path": "/", "route": "team-b/cart"}]}}`, "shop.example.com"},
+		{"a VirtualServer for a domain", `{"spec": {"host": "*.example.com"}}`, "*.example.com+"},
+		{"a VirtualServer without a host", `{"spec": {"upstreams": []}}`, ""},
+		{"a VirtualServer that was not filled in", `{"spec": {"host": "{{ .Values.host }}"}}`, "| {{ .Values.host }}"},
+	}
+}
+
+func nginxPassthroughObjects() []objectOf {
+	return []objectOf{
+		{
+			"a TransportServer for TLS passthrough",
+			`{"spec": {"host": "shop.example.com", "listener": {"name": "tls-passthrough", "protocol": "TLS_PASSTHROUGH"}}}`, "shop.example.com",
+		},
+		{"a TransportServer on a TCP listener", `{"spec": {"host": "db.example.com", "listener": {"name": "db", "protocol": "TCP"}}}`, ""},
+		{"a TransportServer without a host", `{"spec": {"listener": {"name": "dns", "protocol": "UDP"}}}`, ""},
 	}
 }
 

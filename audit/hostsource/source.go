@@ -37,13 +37,28 @@ type Source struct {
 	// so that managed fields show since when at the latest. "metadata.name" never
 	// changes. If there are none, it may be any field.
 	Fields []string
+	// Proxies says what else a built-in source reads: at which proxies an object claims
+	// its hosts, and what it takes there if it asks for every host.
+	Proxies Proxies
 }
+
+// Proxies are the proxies that objects name.
+type Proxies string
+
+// The values of Proxies.
+const (
+	NoProxies      Proxies = ""
+	IstioGateways  Proxies = "gateways of Istio"
+	TCPEntryPoints Proxies = "entry points of Traefik for TCP"
+)
 
 // Claims are the hosts that an object claims.
 type Claims struct {
 	Hosts []snapshot.HostPattern // sorted, each once, none empty
 	// Invalid are the first few values that are not hosts, sorted.
 	Invalid []string
+	// Bindings are the proxies that the object names.
+	Bindings []snapshot.Binding
 }
 
 // Read returns what an object, decoded from JSON, claims. It fails if the expression
@@ -53,8 +68,23 @@ func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error
 	if err != nil {
 		return Claims{}, err
 	}
-	return s.claims(values), nil
+	var bindings []snapshot.Binding
+	var more []string
+	switch s.Proxies {
+	case IstioGateways:
+		bindings, more = istioBindings(object)
+	case TCPEntryPoints:
+		if slices.Contains(values, everyHost) {
+			bindings, more = entryPoints(object)
+		}
+	}
+	c := s.claims(append(values, more...))
+	c.Bindings = bindings
+	return c, nil
 }
+
+// everyHost is the host that stands for all hosts.
+const everyHost = "*"
 
 // claims separates hosts from other values. It copies them, because a part of a long
 // text would keep all of it in memory.
@@ -64,10 +94,10 @@ func (s *Source) claims(values []string) Claims {
 		value = strings.TrimSpace(value)
 		switch {
 		case value == "":
-		case isHost(value):
+		case IsHost(value):
 			c.Hosts = append(c.Hosts, s.pattern(strings.Clone(value)))
 		default:
-			c.Invalid = append(c.Invalid, printable(value))
+			c.Invalid = append(c.Invalid, Printable(value))
 		}
 	}
 	slices.SortFunc(c.Hosts, comparePatterns)
@@ -81,8 +111,8 @@ func (s *Source) claims(values []string) Claims {
 // maxInvalid is how many invalid values are kept.
 const maxInvalid = 3
 
-// printable returns a value so that people can see what it is.
-func printable(value string) string {
+// Printable returns a value so that people can see what it is.
+func Printable(value string) string {
 	if strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		value = strconv.Quote(value)
 	}
@@ -111,11 +141,11 @@ func comparePatterns(a, b snapshot.HostPattern) int {
 // longestHost is the maximum number of characters in a host.
 const longestHost = 253
 
-// isHost reports whether a text can be a host, with or without a wildcard: a name
+// IsHost reports whether a text can be a host, with or without a wildcard: a name
 // made of labels, possibly not ASCII, or an address. Anything else, such as a port,
 // a path or a regular expression, cannot be compared with the hosts of other
 // objects.
-func isHost(text string) bool {
+func IsHost(text string) bool {
 	if utf8.RuneCountInString(text) > longestHost {
 		return false
 	}

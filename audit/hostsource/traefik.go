@@ -1,6 +1,7 @@
 package hostsource
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 const (
@@ -105,4 +109,36 @@ func (w *hostCollector) matcher(call *ast.CallExpr, not bool) bool {
 		w.found = append(w.found, w.text[call.Pos()-1:call.End()-1])
 	}
 	return true
+}
+
+// entryPoints returns the entry points at which an IngressRouteTCP takes every
+// connection. A router that names none is at every entry point.
+//
+// Traefik keeps the routers of connections with TLS apart from the others
+// (pkg/server/router/tcp). Each Traefik reads the objects of one class, by the older
+// annotation; without one, or with the value traefik, they are the default's
+// (pkg/provider/kubernetes/crd). That a rule also asks for a client's address or
+// protocol is not read. What cannot be read is returned as a text that is not a host.
+func entryPoints(object map[string]any) (bindings []snapshot.Binding, unreadable []string) {
+	named, _, err := unstructured.NestedStringSlice(object, "spec", "entryPoints")
+	switch {
+	case err != nil:
+		return nil, []string{"entry points that are not a list of texts"}
+	case len(named) > maxBindings:
+		return nil, []string{fmt.Sprintf("more than %d entry points", maxBindings)}
+	case len(named) == 0:
+		named = []string{""}
+	}
+	class, _, _ := unstructured.NestedString(object, "metadata", "annotations", "kubernetes.io/ingress.class")
+	if class = clean(class); class == "traefik" {
+		class = ""
+	}
+	lane := snapshot.Lane{Prefix: "tcp "}
+	if _, tls, _ := unstructured.NestedFieldNoCopy(object, "spec", "tls"); tls {
+		lane.Prefix = "tls "
+	}
+	for _, name := range named {
+		bindings = append(bindings, snapshot.Binding{EntryPoint: clean(name), Class: class, Lanes: []snapshot.Lane{lane}})
+	}
+	return bindings, nil
 }

@@ -68,3 +68,39 @@ func TestTraefikHostsNested(t *testing.T) {
 		}
 	}
 }
+
+func TestTraefikEntryPoints(t *testing.T) {
+	s := builtIn(t, "ingressroutetcps.traefik.io")
+	const all = `"routes": [{"match": "HostSNI(` + "`*`" + `)"}]`
+	for _, c := range []struct {
+		says, object string
+		want         []string
+		hosts        string
+	}{
+		{"named hosts", `{"spec": {"entryPoints": ["db"], "routes": [{"match": "HostSNI(` + "`a.com`" + `)"}]}}`, nil, "a.com"},
+		{"one entry point", `{"spec": {"entryPoints": ["db"], ` + all + `}}`, []string{`entry point "db", class "" [0 tcp ]`}, "*"},
+		{"several, with TLS", `{"spec": {"entryPoints": ["db", "web"], "tls": {}, ` + all + `}}`, []string{
+			`entry point "db", class "" [0 tls ]`, `entry point "web", class "" [0 tls ]`,
+		}, "*"},
+		{"every entry point", `{"spec": {` + all + `}}`, []string{`entry point "", class "" [0 tcp ]`}, "*"},
+		{
+			"another Traefik", `{"metadata": {"annotations": {"kubernetes.io/ingress.class": "internal"}}, "spec": {"entryPoints": ["db"], ` + all + `}}`,
+			[]string{`entry point "db", class "internal" [0 tcp ]`},
+			"*",
+		},
+		{
+			"the default Traefik", `{"metadata": {"annotations": {"kubernetes.io/ingress.class": "traefik"}}, "spec": {"entryPoints": ["db"], ` + all + `}}`,
+			[]string{`entry point "db", class "" [0 tcp ]`},
+			"*",
+		},
+		{"entry points that cannot be read", `{"spec": {"entryPoints": "db", ` + all + `}}`, nil, "* | entry points that are not a list of texts"},
+	} {
+		claims := read(t, s, decode(t, c.object))
+		if diff := cmp.Diff(c.want, spellBindings(claims)); diff != "" {
+			t.Errorf("%s: bindings (-want +got):\n%s", c.says, diff)
+		}
+		if got := spell(claims); got != c.hosts {
+			t.Errorf("%s: hosts %q, want %q", c.says, got, c.hosts)
+		}
+	}
+}

@@ -29,15 +29,42 @@ func HostKind(ctx context.Context, s *hostsource.Source) Custom {
 	}
 }
 
+// WithHosts returns a kind of routes whose objects also claim what a host source reads
+// from them.
+func (c Custom) WithHosts(ctx context.Context, s *hostsource.Source) Custom {
+	route := c.take
+	c.take = func(in *Ingester, data []byte, f *snapshot.Facts) error {
+		before := len(f.Routes)
+		if err := route(in, data, f); err != nil {
+			return err
+		}
+		o, err := in.hostObject(ctx, s, data)
+		if err != nil {
+			return err
+		}
+		for i := range f.Routes[before:] {
+			f.Routes[before+i].Published = &o
+		}
+		return nil
+	}
+	return c
+}
+
 // ExpandHostSources replaces snapshot.HostSources, if it is among the kinds, by the kinds
-// of the host sources.
+// of the host sources. A source for one of the kinds is read together with it.
 func ExpandHostSources(kinds, sources []snapshot.Kind, b *snapshot.Builder) []snapshot.Kind {
 	i := slices.Index(kinds, snapshot.HostSources)
 	if i < 0 {
 		return kinds
 	}
 	b.Expand(snapshot.HostSources)
-	return append(slices.Delete(slices.Clone(kinds), i, i+1), sources...)
+	kinds = slices.Delete(slices.Clone(kinds), i, i+1)
+	for _, s := range sources {
+		if !slices.Contains(kinds, s) {
+			kinds = append(kinds, s)
+		}
+	}
+	return kinds
 }
 
 // maxHostObject bounds the bytes of an object whose hosts are read. API servers do not
@@ -52,7 +79,7 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 		return snapshot.HostObject{}, err
 	}
 	f := snapshot.HostObject{Meta: in.meta(s.Kind.Group(), s.Object, &o.Metadata)}
-	f.HostsSet = hostsSet(&o.Metadata, s.Fields)
+	f.HostsSet, f.Creator = hostsSet(&o.Metadata, s.Fields), in.creator(&o.Metadata)
 	switch {
 	case f.Deleting:
 		return f, nil // it no longer claims anything
@@ -71,8 +98,26 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	case err != nil:
 		f.Err = err.Error()
 	}
-	f.Hosts, f.Invalid = claims.Hosts, claims.Invalid
+	f.Hosts, f.Invalid, f.Bindings = claims.Hosts, claims.Invalid, claims.Bindings
 	return f, nil
+}
+
+// istioGateway is a Gateway of Istio.
+type istioGateway struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Servers []struct {
+			Hosts []string `json:"hosts"`
+		} `json:"servers"`
+	} `json:"spec"`
+}
+
+func (in *Ingester) istioGateway(o *istioGateway) snapshot.IstioGateway {
+	f := snapshot.IstioGateway{Meta: in.meta(snapshot.IstioGateways.Group(), "Gateway", &o.Metadata)}
+	for i := range o.Spec.Servers {
+		f.Hosts = append(f.Hosts, o.Spec.Servers[i].Hosts...)
+	}
+	return f
 }
 
 // withoutNulls removes the fields that are null from an object, in place. The API server

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,5 +177,30 @@ func BenchmarkHostObject(b *testing.B) {
 		if err := custom.Take(in, data, &facts); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestIstioGateway(t *testing.T) {
+	all := ingest.Customs()
+	i := slices.IndexFunc(all, func(c ingest.Custom) bool { return c.Kind == snapshot.IstioGateways })
+	var facts snapshot.Facts
+	for _, data := range []string{
+		`{"metadata": {"name": "public", "namespace": "edge"}, "spec": {"servers": [
+			{"port": {"number": 80}, "hosts": ["team-a/*", "./Own.example.com"]}, {"hosts": ["*"]}, {}]}}`,
+		`{"metadata": {"name": "bare", "namespace": "edge"}}`,
+	} {
+		if err := all[i].Take(ingest.New(nil), []byte(data), &facts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []snapshot.IstioGateway{
+		{
+			Meta:  snapshot.Meta{Group: "networking.istio.io", Kind: "Gateway", Namespace: "edge", Name: "public"},
+			Hosts: []string{"team-a/*", "./Own.example.com", "*"},
+		},
+		{Meta: snapshot.Meta{Group: "networking.istio.io", Kind: "Gateway", Namespace: "edge", Name: "bare"}},
+	}
+	if diff := cmp.Diff(want, facts.IstioGateways); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -19,6 +20,8 @@ import (
 type Ingester struct {
 	ownerKeys []string
 	channel   string
+	aliases   []snapshot.Alias
+	dns       []dnsAnnotations
 	strings   map[string]string
 	labels    map[string]snapshot.Labels
 	key       []byte // of labels that are looked for
@@ -31,6 +34,8 @@ func New(ownerKeys []string) *Ingester {
 		ownerKeys: slices.Clone(ownerKeys),
 		strings:   map[string]string{},
 		labels:    map[string]snapshot.Labels{},
+		aliases:   snapshot.Aliases(),
+		dns:       dnsBelow(hostsource.ExternalDNSPrefixes()),
 	}
 }
 

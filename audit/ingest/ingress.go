@@ -1,8 +1,6 @@
 package ingest
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -13,16 +11,12 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// The annotations by which an Ingress claims hosts, names its class or joins a load
-// balancer, as the controllers spell them.
+// The annotations by which an Ingress names its class or joins a load balancer, as the
+// controllers spell them. Those by which it claims hosts are in snapshot.Aliases.
 const (
-	annotationClass           = "kubernetes.io/ingress.class"
-	annotationDefaultClass    = "ingressclass.kubernetes.io/is-default-class"
-	annotationServerAlias     = "nginx.ingress.kubernetes.io/server-alias"
-	annotationExternalDNS     = "external-dns.alpha.kubernetes.io/hostname"
-	annotationExternalDNSFrom = "external-dns.alpha.kubernetes.io/ingress-hostname-source"
-	annotationALBGroup        = "alb.ingress.kubernetes.io/group.name"
-	annotationALBConditions   = "alb.ingress.kubernetes.io/conditions."
+	annotationClass        = "kubernetes.io/ingress.class"
+	annotationDefaultClass = "ingressclass.kubernetes.io/is-default-class"
+	annotationALBGroup     = "alb.ingress.kubernetes.io/group.name"
 
 	labelSolver    = "acme.cert-manager.io/http01-solver"
 	challengeGroup = "acme.cert-manager.io"
@@ -43,14 +37,16 @@ func (in *Ingester) Ingress(o *networkingv1.Ingress) snapshot.Ingress {
 	}
 	// By the API's documentation the annotation takes precedence if both are set.
 	if class, ok := o.Annotations[annotationClass]; ok && class != "" {
-		f.Class = in.intern(class)
+		f.Class, f.ClassAnnotated = in.intern(class), true
 	} else if o.Spec.IngressClassName != nil {
 		f.Class = in.intern(*o.Spec.IngressClassName)
 	}
+	hosts := make([]string, len(o.Spec.Rules))
 	for i := range o.Spec.Rules {
-		f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: o.Spec.Rules[i].Host, Source: snapshot.FromRule, Set: f.HostsSet})
+		hosts[i] = o.Spec.Rules[i].Host
 	}
-	annotatedHosts(&f, &o.ObjectMeta)
+	addHosts(&f, snapshot.FromRule, "spec.rules", f.HostsSet, hosts)
+	in.addAnnotated(&f, &o.ObjectMeta)
 	for i := range o.Spec.TLS {
 		f.TLSHosts = append(f.TLSHosts, o.Spec.TLS[i].Hosts...)
 	}
@@ -90,84 +86,50 @@ func (in *Ingester) addresses(list []networkingv1.IngressLoadBalancerIngress) []
 
 // IngressClass returns the fact of an IngressClass.
 func (in *Ingester) IngressClass(o *networkingv1.IngressClass) snapshot.IngressClass {
-	return snapshot.IngressClass{
+	f := snapshot.IngressClass{
 		Meta:       in.meta(networkingv1.GroupName, "IngressClass", &o.ObjectMeta),
 		Controller: o.Spec.Controller,
 		Default:    o.Annotations[annotationDefaultClass] == "true",
 	}
+	if p := o.Spec.Parameters; p != nil {
+		f.Parameters = snapshot.Ref{Kind: p.Kind, Name: p.Name}
+		if p.APIGroup != nil {
+			f.Parameters.Group = *p.APIGroup
+		}
+		if p.Namespace != nil {
+			f.Parameters.Namespace = *p.Namespace
+		}
+	}
+	return f
 }
 
-// annotatedHosts adds the hosts that annotations claim.
-func annotatedHosts(f *snapshot.Ingress, o *metav1.ObjectMeta) {
-	annotations := o.Annotations
-	for _, host := range strings.FieldsFunc(annotations[annotationServerAlias], commaOrBlank) {
-		// A leading tilde makes nginx read a regular expression, which cannot be
-		// compared with hosts.
-		if strings.HasPrefix(host, "~") {
-			f.Unreadable = append(f.Unreadable, regularExpression(annotationServerAlias, host))
-			continue
-		}
-		f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromServerAlias, Set: annotationSet(o, annotationServerAlias)})
-	}
-	// With this value, in either case, external-dns ignores its own annotation and
-	// publishes the hosts of the rules only.
-	if !strings.EqualFold(annotations[annotationExternalDNSFrom], "defined-hosts-only") {
-		for _, host := range strings.FieldsFunc(annotations[annotationExternalDNS], commaOrBlank) {
-			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromExternalDNS, Set: annotationSet(o, annotationExternalDNS)})
-		}
-	}
-	for _, key := range keysBelow(annotations, annotationALBConditions) {
-		hosts, patterns, err := hostHeaders(annotations[key])
-		if err != nil {
-			f.Unreadable = append(f.Unreadable, fmt.Sprintf("%s: %v", key, err))
-		}
-		for _, pattern := range patterns {
-			f.Unreadable = append(f.Unreadable, regularExpression(key, pattern))
-		}
-		for _, host := range hosts {
-			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: host, Source: snapshot.FromALB, Set: annotationSet(o, key)})
-		}
-	}
+// ingressClassParams has the fields of IngressClassParams that matter here. They are the
+// same in both groups.
+type ingressClassParams struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Group *struct {
+			Name string `json:"name"`
+		} `json:"group"`
+	} `json:"spec"`
 }
 
-// keysBelow returns the keys with a prefix, sorted.
-func keysBelow(annotations map[string]string, prefix string) []string {
-	var keys []string
-	for key := range annotations {
-		if strings.HasPrefix(key, prefix) {
-			keys = append(keys, key)
+// ingressClassParamsKinds are the parameters of the classes of the AWS controllers.
+func ingressClassParamsKinds() []Custom {
+	params := func(kind snapshot.Kind, version string) Custom {
+		return Custom{
+			Kind: kind, Object: "IngressClassParams", Versions: []string{version},
+			take: decoded(func(in *Ingester, o *ingressClassParams, f *snapshot.Facts) error {
+				p := snapshot.IngressClassParams{Meta: in.meta(kind.Group(), "IngressClassParams", &o.Metadata)}
+				if o.Spec.Group != nil {
+					p.Group, p.Grouped = o.Spec.Group.Name, true
+				}
+				f.ClassParams = append(f.ClassParams, p)
+				return nil
+			}),
 		}
 	}
-	slices.Sort(keys)
-	return keys
-}
-
-func regularExpression(annotation, pattern string) string {
-	return fmt.Sprintf("%s: %s is a regular expression", annotation, pattern)
-}
-
-func commaOrBlank(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' || r == '\r' }
-
-// hostHeaders returns the hosts and the regular expressions in the conditions that the AWS
-// load balancer controller reads from an annotation.
-func hostHeaders(conditions string) (hosts, patterns []string, err error) {
-	var list []struct {
-		Field            string `json:"field"`
-		HostHeaderConfig struct {
-			Values      []string `json:"values"`
-			RegexValues []string `json:"regexValues"`
-		} `json:"hostHeaderConfig"`
-	}
-	if err := json.Unmarshal([]byte(conditions), &list); err != nil {
-		return nil, nil, fmt.Errorf("read conditions: %w", err)
-	}
-	for _, c := range list {
-		if c.Field == "host-header" {
-			hosts = append(hosts, c.HostHeaderConfig.Values...)
-			patterns = append(patterns, c.HostHeaderConfig.RegexValues...)
-		}
-	}
-	return hosts, patterns, nil
+	return []Custom{params(snapshot.AWSIngressClassParams, "v1beta1"), params(snapshot.EKSIngressClassParams, "v1")}
 }
 
 // ownedByChallenge reports whether cert-manager's Challenge owns the object.

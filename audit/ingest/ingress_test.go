@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,8 +61,8 @@ func TestIngressWithEverything(t *testing.T) {
 			{Host: "a.example.com", Source: snapshot.FromRule, Set: meta.Created},
 			{Host: "B.example.com.", Source: snapshot.FromRule, Set: meta.Created},
 			{Host: "alias.example.com", Source: snapshot.FromServerAlias, Set: meta.Created},
-			{Host: "dns.example.com", Source: snapshot.FromExternalDNS, Set: meta.Created},
 			{Host: "alb.example.com", Source: snapshot.FromALB, Set: meta.Created},
+			{Host: "dns.example.com", Source: snapshot.FromExternalDNS, Set: meta.Created},
 		},
 		TLSHosts:          []string{"z.example.com", "a.example.com", "b.example.com"},
 		LoadBalancerGroup: "public",
@@ -112,8 +113,9 @@ func TestIngressClassThatIsAskedFor(t *testing.T) {
 			if c.annotation != nil {
 				o.Annotations = map[string]string{"kubernetes.io/ingress.class": *c.annotation}
 			}
-			if got := newIngester().Ingress(o).Class; got != c.want {
-				t.Errorf("class %q, want %q", got, c.want)
+			got := newIngester().Ingress(o)
+			if annotated := c.annotation != nil && *c.annotation != ""; got.Class != c.want || got.ClassAnnotated != annotated {
+				t.Errorf("class %q, annotated %t, want %q, annotated %t", got.Class, got.ClassAnnotated, c.want, annotated)
 			}
 		})
 	}
@@ -141,6 +143,10 @@ func TestIngressClass(t *testing.T) {
 	same(t, want, in.IngressClass(class("false")))
 	want.Default = true
 	same(t, want, in.IngressClass(class("true")))
+	with := class("true")
+	with.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new("elbv2.k8s.aws"), Kind: "IngressClassParams", Name: "shared"}
+	want.Parameters = snapshot.Ref{Group: "elbv2.k8s.aws", Kind: "IngressClassParams", Name: "shared"}
+	same(t, want, in.IngressClass(with))
 	same(t, snapshot.IngressClass{Meta: snapshot.Meta{Group: "networking.k8s.io", Kind: "IngressClass", Name: "bare"}},
 		in.IngressClass(&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "bare"}}))
 }
@@ -159,7 +165,7 @@ type annotationCase struct {
 	name        string
 	annotations map[string]string
 	want        []snapshot.HostClaim
-	unreadable  []string
+	unreadable  []string // the reasons
 }
 
 func (c annotationCase) run(t *testing.T) {
@@ -167,7 +173,11 @@ func (c annotationCase) run(t *testing.T) {
 	o.Annotations = c.annotations
 	got := newIngester().Ingress(o)
 	same(t, c.want, got.Hosts)
-	same(t, c.unreadable, got.Unreadable)
+	var reasons []string
+	for _, u := range got.Unreadable {
+		reasons = append(reasons, u.Reason)
+	}
+	same(t, c.unreadable, reasons)
 }
 
 func TestServerAlias(t *testing.T) {
@@ -217,6 +227,131 @@ func TestExternalDNS(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, c.run)
+	}
+}
+
+func TestExternalDNSBelowEachPrefix(t *testing.T) {
+	const newer, older = "external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"
+	for _, c := range []annotationCase{
+		{
+			name:        "each prefix claims",
+			annotations: map[string]string{newer + "hostname": "a.example.com", older + "hostname": "b.example.com"},
+			want:        claims(snapshot.FromExternalDNS, "a.example.com", "b.example.com"),
+		}, {
+			name:        "another controller excuses the hosts below its own prefix",
+			annotations: map[string]string{newer + "hostname": "a.example.com", newer + "controller": "none"},
+		}, {
+			name:        "so does an empty controller",
+			annotations: map[string]string{newer + "hostname": "a.example.com", newer + "controller": ""},
+		}, {
+			name:        "external-dns itself is dns-controller",
+			annotations: map[string]string{newer + "hostname": "a.example.com", newer + "controller": "dns-controller"},
+			want:        claims(snapshot.FromExternalDNS, "a.example.com"),
+		}, {
+			name: "what excuses hosts below one prefix does not excuse those below another",
+			annotations: map[string]string{
+				newer + "hostname": "a.example.com", older + "controller": "none", older + "ingress-hostname-source": "defined-hosts-only",
+				older + "hostname": "b.example.com",
+			},
+			want: claims(snapshot.FromExternalDNS, "a.example.com"),
+		}, {
+			name:        "a source of hostnames that external-dns does not know publishes nothing",
+			annotations: map[string]string{newer + "hostname": "a.example.com", newer + "ingress-hostname-source": "annotations"},
+		}, {
+			name:        "external-dns does not read internal-hostname from an Ingress",
+			annotations: map[string]string{newer + "internal-hostname": "a.example.com"},
+		}, {
+			name:        "a prefix that is not configured claims nothing",
+			annotations: map[string]string{"dns.example.com/hostname": "a.example.com"},
+		},
+	} {
+		t.Run(c.name, c.run)
+	}
+	o := &networkingv1.Ingress{ObjectMeta: named()}
+	o.Annotations = map[string]string{"dns.example.com/hostname": "a.example.com", newer + "hostname": "b.example.com"}
+	same(t, claims(snapshot.FromExternalDNS, "a.example.com"), newIngester().ReadExternalDNS([]string{"dns.example.com/"}).Ingress(o).Hosts)
+}
+
+func TestAliasesOfOtherControllers(t *testing.T) {
+	for _, c := range []annotationCase{
+		{
+			name:        "Kong separates hosts with commas",
+			annotations: map[string]string{"konghq.com/host-aliases": "a.example.com, *.b.example.com"},
+			want:        claims(snapshot.FromKongAliases, "a.example.com", "*.b.example.com"),
+		}, {
+			name:        "Application Gateway",
+			annotations: map[string]string{"appgw.ingress.kubernetes.io/hostname-extension": "a.example.com, b.example.com"},
+			want:        claims(snapshot.FromHostnameExtension, "a.example.com", "b.example.com"),
+		}, {
+			name: "HAProxy Ingress, below its older prefix too",
+			annotations: map[string]string{
+				"haproxy-ingress.github.io/server-alias": "a.example.com", "ingress.kubernetes.io/server-alias": "b.example.com",
+			},
+			want: claims(snapshot.FromHAProxyAlias, "a.example.com", "b.example.com"),
+		}, {
+			name:        "a host that is redirected is claimed",
+			annotations: map[string]string{"haproxy-ingress.github.io/redirect-from": "www.example.com"},
+			want:        claims(snapshot.FromHAProxyRedirect, "www.example.com"),
+		}, {
+			name:        "a regular expression cannot be compared",
+			annotations: map[string]string{"haproxy-ingress.github.io/server-alias-regex": `^www\.`, "haproxy-ingress.github.io/redirect-from-regex": ""},
+			unreadable:  []string{`haproxy-ingress.github.io/server-alias-regex: ^www\. is a regular expression`},
+		}, {
+			name: "Alibaba Cloud spells conditions in its own way",
+			annotations: map[string]string{conditions + "web": `[
+				{"type":"Host","hostConfig":{"values":["a.example.com"]}},
+				{"type":"Path","pathConfig":{"values":["/a"]}}]`},
+			want: claims(snapshot.FromALB, "a.example.com"),
+		},
+	} {
+		t.Run(c.name, c.run)
+	}
+}
+
+func TestWhatCannotBeAHost(t *testing.T) {
+	for _, c := range []annotationCase{
+		{
+			name:        "a placeholder",
+			annotations: map[string]string{alias: "{{ .Values.alias }}"},
+			unreadable:  []string{alias + ": not a host: {{ .Values.alias }}"},
+		}, {
+			name:        "a URL, a port and a path, beside a host",
+			annotations: map[string]string{hostname: "https://a.example.com,a.example.com:8080,a.example.com/x,b.example.com"},
+			want:        claims(snapshot.FromExternalDNS, "b.example.com"),
+			unreadable:  []string{hostname + ": not a host: https://a.example.com, a.example.com:8080, a.example.com/x"},
+		}, {
+			name:        "a host-header condition with a question mark",
+			annotations: map[string]string{conditions + "web": `[{"field":"host-header","hostHeaderConfig":{"values":["a?.example.com"]}}]`},
+			unreadable:  []string{conditions + "web: not a host: a?.example.com"},
+		},
+	} {
+		t.Run(c.name, c.run)
+	}
+	o := &networkingv1.Ingress{ObjectMeta: named(), Spec: networkingv1.IngressSpec{
+		Rules: rulesFor("$(HOST)", "a b.example.com", "c.example.com", "$(HOST)", "${HOST}", "<host>"),
+	}}
+	got := newIngester().Ingress(o)
+	same(t, claims(snapshot.FromRule, "c.example.com"), got.Hosts)
+	same(t, []snapshot.UnreadableHosts{{Source: snapshot.FromRule, Reason: "spec.rules: not a host: $(HOST), a b.example.com, ${HOST}"}}, got.Unreadable)
+}
+
+func TestIngressClassParams(t *testing.T) {
+	for _, c := range []struct {
+		kind          snapshot.Kind
+		version, spec string
+		want          snapshot.IngressClassParams
+	}{
+		{snapshot.AWSIngressClassParams, "v1beta1", "{scheme: internal}", snapshot.IngressClassParams{}},
+		{snapshot.AWSIngressClassParams, "v1beta1", "{group: {name: all}}", snapshot.IngressClassParams{Group: "all", Grouped: true}},
+		{snapshot.EKSIngressClassParams, "v1", "{group: {name: all}}", snapshot.IngressClassParams{Group: "all", Grouped: true}},
+		{snapshot.EKSIngressClassParams, "v1", "{group: {}}", snapshot.IngressClassParams{Grouped: true}},
+	} {
+		got := take(t, c.kind, fmt.Sprintf("{apiVersion: %s/%s, kind: IngressClassParams, metadata: {name: shared}, spec: %s}", c.kind.Group(), c.version, c.spec))
+		c.want.Meta = snapshot.Meta{Group: c.kind.Group(), Kind: "IngressClassParams", Name: "shared"}
+		same(t, []snapshot.IngressClassParams{c.want}, got.ClassParams)
+		if kind := got.ClassParams[0].Resource(); kind != c.kind {
+			t.Errorf("resource %s, want %s", kind, c.kind)
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ func (c *Custom) Take(in *Ingester, data []byte, f *snapshot.Facts) error {
 
 // Customs returns every custom kind that can be ingested, but for host sources.
 func Customs() []Custom {
-	all := slices.Concat(ciliumKinds(), calicoKinds(), clusterPolicyKinds(), gatewayKinds(), gatekeeperKinds())
+	all := slices.Concat(ciliumKinds(), calicoKinds(), clusterPolicyKinds(), gatewayKinds(), ingressClassParamsKinds(), istioKinds(), gatekeeperKinds())
 	for i := range all {
 		all[i].Policy = slices.Contains(snapshot.PolicyKinds(), all[i].Kind)
 	}
@@ -191,6 +191,14 @@ func gatewayKinds() []Custom {
 		kind(snapshot.GRPCRoutes, "GRPCRoute", listed((*Ingester).grpcRoute, routes), "v1", "v1alpha2"),
 		kind(snapshot.TLSRoutes, "TLSRoute", listed((*Ingester).tlsRoute, routes), "v1", "v1alpha3", "v1alpha2"),
 	}
+}
+
+// istioKinds are the Gateways of Istio. Its VirtualServices are a host source.
+func istioKinds() []Custom {
+	return []Custom{{
+		Kind: snapshot.IstioGateways, Object: "Gateway", Versions: []string{"v1", "v1beta1", "v1alpha3"}, Namespaced: true,
+		take: listed((*Ingester).istioGateway, func(f *snapshot.Facts) *[]snapshot.IstioGateway { return &f.IstioGateways }),
+	}}
 }
 
 // gatekeeperKinds are the kinds of Gatekeeper that say what it replicates, and what

@@ -15,8 +15,30 @@ import (
 // hostsMeta is meta for an object whose hosts are in a field of its spec.
 func (in *Ingester) hostsMeta(group, kind string, o *metav1.ObjectMeta, field string) snapshot.Meta {
 	m := in.meta(group, kind, o)
-	m.HostsSet = specSet(o, field)
+	m.HostsSet, m.Creator = specSet(o, field), in.creator(o)
 	return m
+}
+
+// longestManager is how many bytes the API server allows for the name of a manager.
+const longestManager = 128
+
+// creator returns the only manager that wrote an object, leaving out subresources. It is
+// empty if there are several, and if an entry is older than the object: then the entries
+// were restored with it, and say nothing about who created it.
+func (in *Ingester) creator(o *metav1.ObjectMeta) string {
+	name := ""
+	for i := range o.ManagedFields {
+		e := &o.ManagedFields[i]
+		switch {
+		case e.Subresource != "":
+		case len(e.Manager) > longestManager, name != "" && e.Manager != name,
+			e.Time == nil, e.Time.Time.Before(o.CreationTimestamp.Time):
+			return ""
+		default:
+			name = e.Manager
+		}
+	}
+	return in.intern(name)
 }
 
 // specSet returns the latest time at which a field of the spec can have been set to its

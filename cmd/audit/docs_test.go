@@ -258,7 +258,7 @@ func rulePage(r *rules.Rule) string {
 		fmt.Fprintf(&b, "- `%s`\n", k)
 	}
 	if len(r.Uses) > 0 {
-		b.WriteString("\nAnd, for evidence of causes, where it may:\n\n")
+		b.WriteString("\nAnd, as evidence, where it may:\n\n")
 		for _, k := range r.Uses {
 			fmt.Fprintf(&b, "- `%s`\n", k)
 		}

@@ -39,7 +39,9 @@ func labelValues(c *config.Config) metrics.LabelValues {
 	}
 	v.Kinds = slices.DeleteFunc(audit.Needs(catalog.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
 	for _, s := range c.EnabledHostSources() {
-		v.Kinds = append(v.Kinds, s.Kind)
+		if !slices.Contains(v.Kinds, s.Kind) {
+			v.Kinds = append(v.Kinds, s.Kind)
+		}
 	}
 	return v
 }

@@ -182,8 +182,8 @@ func (o *publishOptions) sweep(ctx context.Context, p *publication, set []*rules
 	return res, published, err
 }
 
-// sweepOnce sweeps and publishes once. The error says what could not be published,
-// which makes the sweep incomplete.
+// sweepOnce sweeps and publishes once. The result says what could not be published; an
+// error means that there is none.
 func (o *publishOptions) sweepOnce(ctx context.Context, set []*rules.Rule) (*audit.Result, error) {
 	p, err := o.open(nil, func(err error) { fmt.Fprintf(o.err, "audit: %s\n", safeLine(err.Error())) })
 	if err != nil {
@@ -197,26 +197,14 @@ func (o *publishOptions) sweepOnce(ctx context.Context, set []*rules.Rule) (*aud
 	res, published, err := o.sweep(ctx, p, set, o.timeout, lock)
 	// The lock is released by now, so a slow gateway holds up no other publisher.
 	unpushed := p.meter.End(ctx, began, res, published, err)
-	if err != nil {
-		return res, errors.Join(err, unpushed)
+	if res == nil {
+		return nil, errors.Join(err, unpushed)
 	}
-	if len(published.Newer) > 0 {
+	res.Unpublished = append(res.Unpublished, serve.PushFailures(unpushed)...)
+	if published != nil && len(published.Newer) > 0 {
 		fmt.Fprintf(o.err, "audit: a newer version of audit wrote these findings, which stay unchanged: %s\n", safeLine(strings.Join(published.Newer, ", ")))
 	}
-	// Where a right is missing, all lines say the same.
-	const most = 10
-	var unpublished error
-	if lines := serve.Unpublished(published.Problems); len(lines) > 0 {
-		unpublished = errors.New("publish:\n" + serve.Some(lines, most, "\n"))
-	}
-	if len(published.Failed) > 0 {
-		return res, errors.Join(fmt.Errorf("write findings:\n%s", serve.Some(published.Failed, most, "\n")), unpublished, unpushed)
-	}
-	var undelivered error
-	if lines := serve.Undelivered(published.Deliveries); len(lines) > 0 {
-		undelivered = errors.New("notify owners:\n" + serve.Some(lines, most, "\n"))
-	}
-	return res, errors.Join(unpublished, undelivered, unpushed)
+	return res, nil
 }
 
 // eventRecorder records changes of findings as Events on their objects. It needs no

@@ -52,7 +52,7 @@ func describeRule(w io.Writer, r *rules.Rule) error {
 	}
 	evidence := ""
 	if len(r.Uses) > 0 {
-		evidence = fmt.Sprintf("Reads as evidence of causes: %s\n", kindList(r.Uses))
+		evidence = fmt.Sprintf("Reads as evidence: %s\n", kindList(r.Uses))
 	}
 	_, err := fmt.Fprintf(w, "%s (%s): %s\n\n%s\n\nReads: %s\n%sSettings: %s\n", r.Name, r.Severity, r.Title(), r.Text(),
 		kindList(r.Needs), evidence, strings.Join(settings, ", "))

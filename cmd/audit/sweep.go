@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/cmd/audit/serve"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -189,15 +190,16 @@ func (o *sweepOptions) run(ctx context.Context) error {
 	if errors.As(err, &usage) {
 		return usage
 	}
-	if err != nil && res == nil {
+	if err != nil {
 		return &exitError{exitIncomplete, fmt.Errorf("sweep: %w", err)}
 	}
-	unpublished := err
 	res.ReportOnly = reportOnlyOf(&o.config, res, o.now())
 	if err := o.checkNamespaces(res); err != nil {
 		return err
 	}
 	audit.Filter(res, o.namespaces)
+	// Code 0 would claim that everything was evaluated.
+	res.MustEvaluate = o.threshold > 0
 	// After a signal no report may be printed.
 	if ctx.Err() != nil {
 		return &exitError{exitIncomplete, context.Cause(ctx)}
@@ -205,24 +207,35 @@ func (o *sweepOptions) run(ctx context.Context) error {
 	if err := report.Write(o.out, o.format, res, report.OptionsFor(o.out, o.getenv)); err != nil {
 		return &exitError{exitIncomplete, err}
 	}
-	switch worst := res.Worst(); {
-	case unpublished != nil:
-		return &exitError{exitIncomplete, unpublished}
-	case !res.Complete():
-		return &exitError{code: exitIncomplete}
-	// Code 0 would claim that everything was evaluated.
-	case o.threshold > 0 && res.NotEvaluated() > 0:
-		return &exitError{code: exitIncomplete}
-	case o.threshold > 0 && worst >= o.threshold:
+	switch failures := res.Failures(); {
+	case len(failures) > 0:
+		return &exitError{exitIncomplete, unpublished(failures)}
+	case o.threshold > 0 && res.Worst() >= o.threshold:
 		return &exitError{code: exitFindings}
 	}
 	return nil
 }
 
-// result sweeps, and publishes if that was requested. Beside an error there may be a
-// result, which was not published.
+// unpublished returns the failures that a user should see who does not read the report:
+// those of everything but reading and evaluating. It is nil if there are none.
+func unpublished(failures []audit.Failure) error {
+	const most = 10 // where a right is missing, all lines say the same
+	rest := slices.DeleteFunc(failures, func(f audit.Failure) bool {
+		return f.Stage == audit.StageRead || f.Stage == audit.StageEvaluate
+	})
+	if len(rest) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(serve.ByStage(rest, most, "\n"), "\n"))
+}
+
+// result sweeps, and publishes if that was requested. An error means that there is no
+// result.
 func (o *sweepOptions) result(ctx context.Context) (*audit.Result, error) {
 	if o.publish {
+		if !o.dryRun {
+			o.stopping.finish(o.grace) // what is being sent when a signal comes is recorded
+		}
 		return o.sweepOnce(ctx, o.set)
 	}
 	return audit.Sweep(ctx, timed{o.source, o.timeout}, o.set, &o.config, o.now, o.previous)

@@ -145,7 +145,7 @@ func readFacts(ctx context.Context, kubeconfig string, c *config.Config) (*snaps
 	if err != nil {
 		return nil, err
 	}
-	source, err := source.New(cfg, source.Options{OwnerKeys: c.Owners.Keys, HostSources: c.EnabledHostSources()})
+	source, err := source.New(cfg, source.Options{OwnerKeys: c.Owners.Keys, HostSources: c.EnabledHostSources(), ExternalDNSPrefixes: c.Hosts.Prefixes()})
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ func hostile(n int) *metrics.Sweep {
 		s.Published.Deliveries = append(s.Published.Deliveries, audit.Delivery{Sender: fmt.Sprintf("sender-%d", i), Owner: name, Result: audit.DeliveryFailed})
 		s.Result.Reads = append(s.Result.Reads, snapshot.Read{Kind: snapshot.Kind("networkpolicies." + name), Status: snapshot.Listed, Items: 1})
 	}
+	s.Result.Deliveries = s.Published.Deliveries
 	return s
 }
 

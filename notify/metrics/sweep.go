@@ -46,12 +46,12 @@ type Client struct {
 
 // The phases in which a sweep can fail.
 const (
-	failedRead     = audit.PhaseRead     // kinds and documents that were not read
-	failedEvaluate = audit.PhaseEvaluate // rules that failed
-	failedStore    = audit.PhaseStore    // findings that were not written
-	failedDeliver  = audit.PhaseDeliver  // messages that were not sent
-	failedPush     = "push"              // results that were not pushed
-	failedOther    = "other"             // what ended the sweep early
+	failedRead     = string(audit.StageRead)     // kinds and documents that were not read
+	failedEvaluate = string(audit.StageEvaluate) // rules that failed
+	failedStore    = string(audit.StageStore)    // findings that were not written
+	failedDeliver  = string(audit.StageDeliver)  // messages that were not sent
+	failedPush     = string(audit.StagePush)     // results that were not pushed
+	failedOther    = "other"                     // what ended the sweep early
 )
 
 func failedPhases() []string {
@@ -72,41 +72,24 @@ func (s *Sweep) Succeeded() bool {
 // undelivered counts the messages that failed. One held until quiet hours end has
 // not failed.
 func (s *Sweep) undelivered() int {
-	n := 0
-	if s.Published != nil {
-		for _, d := range s.Published.Deliveries {
-			if d.Result == audit.DeliveryFailed || d.Result == audit.DeliveryRefused {
-				n++
-			}
-		}
+	if s.Published == nil {
+		return 0
 	}
-	return n
+	return len(audit.Undelivered(s.Published.Deliveries))
 }
 
 // failures counts what failed, by phase.
 func (s *Sweep) failures() map[string]int {
-	n := map[string]int{failedDeliver: s.undelivered()}
+	n := map[string]int{}
 	if s.Err != nil {
 		n[failedOther] = 1
-	}
-	if s.Published != nil {
-		n[failedStore] = len(s.Published.Failed)
-		for _, p := range s.Published.Problems {
-			n[p.Phase]++
-		}
 	}
 	if s.Result == nil {
 		return n
 	}
-	n[failedRead] = len(s.Result.Problems)
-	for _, r := range s.Result.Reads {
-		if !r.Status.Known() {
-			n[failedRead]++
-		}
-	}
-	for _, o := range s.Result.Rules {
-		if o.Status == audit.RuleFailed {
-			n[failedEvaluate]++
+	for _, f := range s.Result.Failures() {
+		if f.Stage != audit.StagePublish { // which is Err
+			n[string(f.Stage)]++
 		}
 	}
 	return n

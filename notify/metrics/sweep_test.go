@@ -39,6 +39,7 @@ func finding(rule string, n int, state audit.State, now time.Time, owners ...str
 
 // sweep returns a successful sweep with the given findings.
 func sweep(now time.Time, found ...audit.Transition) *metrics.Sweep {
+	deliveries := []audit.Delivery{{Sender: "slack", Owner: "team-a", Result: audit.DeliverySent}}
 	return &metrics.Sweep{
 		Began: now.Add(-3 * time.Second), Ended: now,
 		Result: &audit.Result{
@@ -55,11 +56,12 @@ func sweep(now time.Time, found ...audit.Transition) *metrics.Sweep {
 				{Exception: config.Exception{Expires: config.Expiry{End: now.Add(90 * 24 * time.Hour)}}, Unused: true},
 				{Exception: config.Exception{Expires: config.Expiry{End: now.Add(-time.Hour)}}, Expired: true},
 			},
-			Phases: []audit.Phase{{Name: audit.PhaseRead, Took: 2 * time.Second}, {Name: audit.PhaseEvaluate, Took: time.Second}},
+			Deliveries: deliveries,
+			Phases:     []audit.Phase{{Name: audit.PhaseRead, Took: 2 * time.Second}, {Name: audit.PhaseEvaluate, Took: time.Second}},
 		},
 		Published: &audit.Published{
 			Transitions: found, Dropped: []string{"one-owner-per-host-9"},
-			Deliveries: []audit.Delivery{{Sender: "slack", Owner: "team-a", Result: audit.DeliverySent}},
+			Deliveries: deliveries,
 		},
 		Clients: []metrics.Client{{Name: "source", Requests: 12, Retries: 2, Bytes: 4096}},
 	}

@@ -21,6 +21,10 @@ type Report struct {
 	// Complete is true if everything was read and every rule ran. If it is false,
 	// findings may be missing.
 	Complete bool `json:"complete"`
+	// Failures are the reasons for exit code 3, which a sweep has exactly if there are
+	// any. A failure to read or to evaluate makes a sweep incomplete; others, such as a
+	// message that was not delivered, do not.
+	Failures []Failure `json:"failures"`
 	// Namespaces are the namespaces that the report is limited to; omitted if it has
 	// no such limit.
 	Namespaces []string        `json:"namespaces,omitempty"`
@@ -31,9 +35,6 @@ type Report struct {
 	Findings   []Finding       `json:"findings"`
 	Advisories []Advisory      `json:"advisories"`
 	Isolation  []IsolationRead `json:"isolation"`
-	// Failures are all reasons for exit code 3: what could not be read, which rules did
-	// not run, and what could not be stored or sent. Omitted if there are none.
-	Failures []Problem `json:"failures,omitempty"`
 	// Deliveries are the digests for owners; omitted if there are none.
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 	// Messages are what a dry run would send.
@@ -41,6 +42,17 @@ type Report struct {
 	// ReportOnly counts the findings that no one is notified of; omitted if nothing
 	// is report-only.
 	ReportOnly *ReportOnly `json:"reportOnly,omitempty"`
+}
+
+// Failure is one reason for exit code 3.
+type Failure struct {
+	// Stage is what the sweep was doing: read, evaluate, publish (until the first
+	// finding is stored), store, deliver or push.
+	Stage string `json:"stage"`
+	// Where is what it failed at, by stage: a kind or a document; a rule or a
+	// namespace; findings; a finding; an owner and a sender; or metrics.
+	Where  string `json:"where"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Delivery is the result of sending one digest: sent, failed (the next sweep tries
@@ -86,13 +98,18 @@ type IgnoredKind struct {
 	Group   string `json:"group,omitempty"`
 	Version string `json:"version,omitempty"`
 	Kind    string `json:"kind"`
-	Items   int    `json:"items"`
+	// RunsPods is true if its objects run workloads that no rule evaluates.
+	RunsPods bool `json:"runsPods,omitempty"`
+	Items    int  `json:"items"`
 }
 
 // Problem is something that failed, such as a document that cannot be parsed.
 type Problem struct {
 	Where  string `json:"where"`
 	Reason string `json:"reason"`
+	// Kind is the kind of the object that was lost, if rules evaluate it. Such problems
+	// come first.
+	Kind string `json:"kind,omitempty"`
 }
 
 // RuleOutcome is whether a rule was evaluated: ran, skipped (a kind it needs was not

@@ -23,25 +23,31 @@ func fromResult(res *audit.Result) *Report {
 		StartedAt:  instant(res.Started).Truncate(time.Millisecond),
 		FinishedAt: instant(res.Finished).Truncate(time.Millisecond),
 		Complete:   res.Complete(),
+		Failures: each(res.Failures(), func(f audit.Failure) Failure {
+			return Failure{Stage: string(f.Stage), Where: f.Where, Reason: f.Reason}
+		}),
 		Namespaces: slices.Clone(res.Only),
 		Kinds:      each(res.Reads, fromRead),
 		Ignored: each(res.Ignored, func(p audit.IgnoredKind) IgnoredKind {
-			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, Items: p.Items}
+			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, RunsPods: p.RunsPods, Items: p.Items}
 		}),
-		Problems: each(res.Problems, func(p audit.Problem) Problem { return Problem(p) }),
+		Problems: each(res.Problems, fromProblem),
 		Rules: each(res.Rules, func(o audit.Outcome) RuleOutcome {
 			return RuleOutcome{Name: o.Rule, Status: string(o.Status), Reason: o.Reason}
 		}),
 		Findings:   each(res.Findings, fromFinding),
 		Advisories: each(res.Advisories, fromAdvisory),
 		Isolation:  each(res.Isolation, fromIsolation),
-		Failures:   eachOrNone(res.Failures(), func(p audit.Problem) Problem { return Problem(p) }),
 		Deliveries: eachOrNone(res.Deliveries, func(d audit.Delivery) Delivery {
 			return Delivery{Sender: d.Sender, Owner: d.Owner, Result: string(d.Result), Reason: d.Reason}
 		}),
 		Messages:   eachOrNone(res.Messages, func(m audit.Message) Message { return Message(m) }),
 		ReportOnly: (*ReportOnly)(res.ReportOnly),
 	}
+}
+
+func fromProblem(p audit.Problem) Problem {
+	return Problem{Where: p.Where, Reason: p.Reason, Kind: p.Kind}
 }
 
 func fromRead(r snapshot.Read) KindRead {

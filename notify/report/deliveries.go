@@ -1,49 +1,43 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/eventuallytrue/audit/audit"
 )
 
-// unpublished writes what was not stored or sent as it should be, with the reasons.
+// unpublished writes what was not published, with the reasons. The summary counts what
+// was.
 func (p *printer) unpublished(res *audit.Result) {
-	if len(res.Unpublished) == 0 {
-		return
+	failures := res.Failures()
+	for _, s := range []struct {
+		stage audit.Stage
+		label shown
+	}{
+		{audit.StagePublish, "NOT PUBLISHED"},
+		{audit.StageStore, "NOT STORED"},
+		{audit.StageDeliver, "NOT DELIVERED"},
+		{audit.StagePush, "NOT PUSHED"},
+	} {
+		p.notDone(s.label, s.stage, failures)
 	}
-	const indent = 2
-	p.line(span{"NOT PUBLISHED", red}, span{text: "  " + number(len(res.Unpublished))})
-	p.blank()
-	for i, u := range res.Unpublished {
-		if !p.wide && i == maxItems {
-			p.text(indent, span{}, "and "+number(len(res.Unpublished)-i)+" more (-o wide shows all)")
-			break
-		}
-		p.text(indent, span{"- ", dim}, show(u.Where)+": "+show(trim(u.Reason)))
-	}
-	p.blank()
 }
 
-// deliveries writes the failed deliveries with their reasons. The summary counts the
-// others.
-func (p *printer) deliveries(res *audit.Result) {
-	not := audit.Undelivered(res.Deliveries)
-	if len(not) == 0 {
+func (p *printer) notDone(label shown, stage audit.Stage, failures []audit.Failure) {
+	failures = slices.DeleteFunc(slices.Clone(failures), func(f audit.Failure) bool { return f.Stage != stage })
+	if len(failures) == 0 {
 		return
 	}
 	const indent = 2
-	p.line(span{"NOT DELIVERED", red}, span{text: "  " + number(len(not))})
+	p.line(span{label, red}, span{text: "  " + number(len(failures))})
 	p.blank()
-	for i, d := range not {
+	for i, f := range failures {
 		if !p.wide && i == maxItems {
-			p.text(indent, span{}, "and "+number(len(not)-i)+" more (-o wide shows all)")
+			p.text(indent, span{}, "and "+number(len(failures)-i)+" more (-o wide shows all)")
 			break
 		}
-		who := show(d.Owner)
-		if who != "" {
-			who += " by "
-		}
-		p.text(indent, span{"- ", dim}, who+show(d.Sender)+", "+show(string(d.Result))+": "+show(d.Reason))
+		p.text(indent, span{"- ", dim}, show(f.Where)+": "+show(trim(f.Reason)))
 	}
 	p.blank()
 }

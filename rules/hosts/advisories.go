@@ -49,22 +49,33 @@ func tlsOnlyHosts(c *claims, in rules.Input) []rules.Advisory {
 	return out
 }
 
-// unreadableClaims returns an advisory for each annotation that should name hosts
-// but cannot be read.
-func unreadableClaims(in rules.Input) []rules.Advisory {
+// unreadableClaims returns an advisory for each field of an Ingress that its controller
+// reads and that should name hosts but cannot be read.
+func unreadableClaims(in rules.Input, classes *classes) []rules.Advisory {
 	var out []rules.Advisory
 	for ing := range in.View.Ingresses() {
-		for _, why := range ing.Unreadable {
-			owner := in.Owner(&ing.Meta)
-			out = append(out, rules.Advisory{
-				Subject: rules.SubjectOf(&ing.Meta),
-				Owners:  []rules.Owner{owner},
-				Message: "hosts that it may claim were not evaluated: " + why,
-				Objects: []rules.Object{rules.ObjectOf(&ing.Meta, owner, "unreadable", "")},
-			})
+		if len(ing.Unreadable) == 0 || !claimsHosts(in.View, ing) {
+			continue
+		}
+		controller := classes.of(ing).known
+		for _, u := range ing.Unreadable {
+			if controller.Reads(u.Source) {
+				out = append(out, unreadable(in, &ing.Meta, u.Reason))
+			}
 		}
 	}
 	return out
+}
+
+// unreadable returns the advisory that some hosts of an object are unknown.
+func unreadable(in rules.Input, object *snapshot.Meta, why string) rules.Advisory {
+	owner := in.Owner(object)
+	return rules.Advisory{
+		Subject: rules.SubjectOf(object),
+		Owners:  []rules.Owner{owner},
+		Message: "hosts that it may claim were not evaluated: " + why,
+		Objects: []rules.Object{rules.ObjectOf(object, owner, "unreadable", "")},
+	}
 }
 
 // contradictions returns an advisory for each object that may claim hosts and

@@ -18,9 +18,6 @@ import (
 // spelling is not a valid host.
 func isCatchAll(host string) bool { return strings.HasPrefix(host, "* (") }
 
-// endOfLane ends a prefix that is an exact value: no other value begins with it.
-const endOfLane = "\x00"
-
 // take adds a lane to a claim.
 func (c *claim) take(lane snapshot.Lane) {
 	if !slices.Contains(c.lanes, lane) {

@@ -76,7 +76,7 @@ func TestMeetingOfManyLanes(t *testing.T) {
 	var list []*claim
 	for i := range 3000 {
 		c := &claim{owner: &rules.Owner{Name: string(rune('a' + i%3))}}
-		c.take(snapshot.Lane{Port: int32(i%5) + 1, Prefix: strings.Repeat("a", i) + endOfLane})
+		c.take(snapshot.Lane{Port: int32(i%5) + 1, Prefix: strings.Repeat("a", i) + snapshot.EndOfLane})
 		c.take(snapshot.Lane{Prefix: strings.Repeat("a", i) + "b"})
 		c.take(snapshot.Lane{Port: 9, Prefix: strings.Repeat("c", i)})
 		list = append(list, c)

@@ -12,6 +12,7 @@ import (
 // the audit log of the API server could prove it.
 const (
 	causeRace         = "admission-race"
+	causeTogether     = "created-together"
 	causeBypassed     = "gate-bypassed"
 	causeLateEdit     = "late-edit"
 	causeUndetermined = "undetermined"
@@ -31,6 +32,10 @@ func hostCause(list []*claim, evidence *admission.Evidence) string {
 	controls := evidence.For(second.object)
 	near := clockGrain + controls.SlowestTimeout()
 	switch {
+	case a.exact() && b.exact() && b.from.Sub(a.from) <= clockGrain && sameCreator(first, second):
+		return fmt.Sprintf("%s: %s and %s were created within %s, both by a client named %q, and not changed since. This is consistent with "+
+			"one client that creates many objects, such as a restore or a GitOps sync. Clients choose their names, so these may be two.",
+			causeTogether, first.object.Ref(), second.object.Ref(), seconds(b.from.Sub(a.from)), first.object.Creator)
 	case a.exact() && b.exact() && b.from.Sub(a.from) <= near:
 		return fmt.Sprintf("%s: %s and %s were created within %s and not changed since. This is consistent with a race in which "+
 			"admission let each through before it could see the other. Which came first is unknown.",
@@ -45,6 +50,13 @@ func hostCause(list []*claim, evidence *admission.Evidence) string {
 	}
 	return fmt.Sprintf("%s: %s and %s were changed after they were created, so which of them claimed the host first "+
 		"is unknown.", causeUndetermined, first.object.Ref(), second.object.Ref())
+}
+
+// sameCreator reports whether two claimants were created by clients of one name. Someone
+// who borrows another's name changes this word of the report and nothing else: the
+// finding, its severity and its owners do not depend on its cause.
+func sameCreator(a, b *claim) bool {
+	return a.object.Creator != "" && a.object.Creator == b.object.Creator
 }
 
 func lateEdit(edited, other *claim, controls *admission.Controls) string {

@@ -122,6 +122,10 @@ func claimants(list []*claim) []rules.Object {
 func (c *claim) detail() string {
 	var parts []string
 	for _, how := range c.how {
+		if how == snapshot.FromHostSource && isCatchAll(c.host) {
+			parts = append(parts, "every host or connection")
+			continue
+		}
 		parts = append(parts, describeSource(how))
 	}
 	if c.class != "" {
@@ -144,6 +148,14 @@ func describeSource(s snapshot.HostSource) string {
 		return "external-dns hostname annotation"
 	case snapshot.FromALB:
 		return "ALB host-header condition"
+	case snapshot.FromHAProxyAlias:
+		return "server-alias annotation of HAProxy Ingress"
+	case snapshot.FromHAProxyRedirect:
+		return "redirect-from annotation of HAProxy Ingress"
+	case snapshot.FromKongAliases:
+		return "host-aliases annotation of Kong"
+	case snapshot.FromHostnameExtension:
+		return "hostname-extension annotation of Application Gateway"
 	case snapshot.FromDefault:
 		return "default backend without rules"
 	case snapshot.FromHostname:

@@ -70,6 +70,14 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 			c.addThrough(l.name, host, &route.Meta, owner, how)
 		}
 	}
+	if route.Published == nil {
+		return
+	}
+	for _, h := range route.Published.Hosts {
+		if host := Normalize(h.Host); host != "" {
+			c.addFrom(host, &route.Meta, owner, snapshot.FromExternalDNS, h.Deep)
+		}
+	}
 }
 
 // routeSource returns how a route claims a host, given the hostname it asked for.

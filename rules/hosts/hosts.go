@@ -28,11 +28,29 @@ them chose: the controller merges their paths, or lets the older or the newer
 object win. A finding is one host pattern that live objects of at least two
 owners claim, whatever the path, class, kind, age or canary annotation.
 
-Ingresses claim hosts in spec.rules[].host, in the server-alias annotation of
-ingress-nginx, in the hostname annotation of external-dns, and in host-header
-conditions of the AWS Load Balancer Controller. An empty host, or a default
-backend without rules, claims every host of its class if the class shares one
-proxy. spec.tls claims nothing.
+Ingresses claim hosts in spec.rules[].host and in annotations. An empty host, or
+a default backend without rules, claims every host of its class if the class
+shares one proxy. spec.tls claims nothing. What cannot be a host, such as the
+placeholder of a template or a URL, is an advisory.
+
+These annotations of controllers are read: server-alias of ingress-nginx,
+server-alias and redirect-from of HAProxy Ingress, host-aliases of Kong,
+hostname-extension of Application Gateway, and the host conditions of the load
+balancer controllers of AWS and Alibaba Cloud. A regular expression there is an
+advisory. An annotation claims nothing if the class is known to belong to a
+controller that does not read it; a class of an unknown controller may read all.
+Prefixes of annotations that a controller was given by a flag, and snippets, are
+not read.
+
+The hostname annotation of external-dns is read from an Ingress of any class,
+below each prefix in hosts.externalDNSPrefixes. It claims nothing if, below the
+same prefix, controller is not dns-controller, or ingress-hostname-source is not
+annotation-only. Filters and templates of external-dns are not read.
+
+Ingresses of the AWS controllers that are in one group share a load balancer, even
+if their classes differ. The group in the IngressClassParams of the class wins
+over the annotation of the Ingress; the namespaceSelector there is not read. If
+the parameters of a class are not found, that is an advisory.
 
 Two such catch-alls conflict unless status.loadBalancer has different addresses
 for them, which holds for any controller; while one of them has no address, they
@@ -51,8 +69,24 @@ a route attached to a Service.
 
 Objects of other kinds claim the hosts that the hostSources of the config read
 from them. Built-in host sources cover OpenShift Routes, Istio VirtualServices
-on a gateway, Traefik IngressRoutes, Contour HTTPProxies and Knative
-DomainMappings. An object whose hosts cannot be read or compared is an advisory.
+on a gateway, Traefik IngressRoutes, Contour HTTPProxies, Knative
+DomainMappings, and VirtualServers and TransportServers for TLS passthrough of
+NGINX Ingress Controller. A VirtualServerRoute claims nothing by itself. The
+host sources for what external-dns publishes for Services and routes of the
+Gateway API are off until the config mentions them. An object whose hosts cannot
+be read or compared is an advisory.
+
+A VirtualService claims nothing at a Gateway of Istio none of whose servers takes
+the host from its namespace (servers[].hosts); a Gateway that is not there or
+cannot be read may take it. VirtualServices for the host * conflict at one
+Gateway unless the paths of all their routes differ (uri by exact, prefix, or
+what a regex begins with), or their ports, or HTTP, TLS and TCP; routes with an
+exact authority or SNI hosts claim those hosts instead. Other conditions, such as
+headers, and exportTo are not read.
+
+A Traefik IngressRouteTCP with HostSNI(*) claims every connection of its entry
+points, with TLS or without, in the Traefik of its class; ClientIP and ALPN are
+not read, and neither are HTTP routers without a host.
 
 Objects that are being deleted and genuine ACME solvers claim nothing.
 
@@ -62,17 +96,19 @@ appears in spec.tls of another owner's Ingress.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectHost,
 		Needs: []snapshot.Kind{
-			snapshot.Gateways, snapshot.GRPCRoutes, snapshot.HostSources, snapshot.HTTPRoutes, snapshot.IngressClasses, snapshot.Ingresses,
+			snapshot.Gateways, snapshot.GRPCRoutes, snapshot.HostSources, snapshot.HTTPRoutes, snapshot.IngressClasses,
+			snapshot.EKSIngressClassParams, snapshot.AWSIngressClassParams, snapshot.Ingresses,
 			snapshot.ListenerSets, snapshot.Namespaces, snapshot.TLSRoutes, snapshot.XListenerSets,
 		},
-		Uses: snapshot.AdmissionKinds(),
+		Uses: append([]snapshot.Kind{snapshot.IstioGateways}, snapshot.AdmissionKinds()...),
 		Run:  run,
 	}
 }
 
 func run(in rules.Input) (rules.Result, error) {
 	c := &claims{byHost: map[string][]*claim{}}
-	ingressClaims(c, in)
+	classes := newClasses(in.View)
+	ingressClaims(c, in, classes)
 	gatewayClaims(c, in)
 	hostObjectClaims(c, in)
 
@@ -88,7 +124,8 @@ func run(in rules.Input) (rules.Result, error) {
 	}
 	res.Advisories = append(res.Advisories, coveredHosts(c)...)
 	res.Advisories = append(res.Advisories, tlsOnlyHosts(c, in)...)
-	res.Advisories = append(res.Advisories, unreadableClaims(in)...)
+	res.Advisories = append(res.Advisories, unreadableClaims(in, classes)...)
+	res.Advisories = append(res.Advisories, missingParameters(in, classes)...)
 	res.Advisories = append(res.Advisories, unreadHosts(in)...)
 	res.Advisories = append(res.Advisories, contradictions(in)...)
 	return res, nil

@@ -1,40 +1,73 @@
 package hosts
 
 import (
+	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// hostObjectClaims adds the claims of objects of host sources. Which proxy serves
-// them is unknown, so an object that asks for every host claims nothing: whether
+// hostObjectClaims adds the claims of objects of host sources. Where it is unknown
+// which proxy serves them, an object that asks for every host claims nothing: whether
 // that conflicts with anything is unknown as well.
 func hostObjectClaims(c *claims, in rules.Input) {
+	gateways := newIstioGateways(in.View)
+	var points entryPoints
 	for o := range in.View.HostObjects() {
 		if leaving(in.View, &o.Meta) {
 			continue
 		}
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
-			if host := Normalize(h.Host); host != "" {
-				c.addFrom(host, &o.Meta, owner, h.Deep)
+			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
+				c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
+			}
+		}
+		for i := range o.Bindings {
+			b := &o.Bindings[i]
+			switch {
+			case len(b.Lanes) == 0:
+			case b.Gateway == "":
+				points.add(b, &o.Meta, owner)
+			case gateways.admitAt(b, o.Namespace, ""):
+				c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, snapshot.FromHostSource, true).lanes = b.Lanes
+			}
+		}
+	}
+	points.addTo(c)
+}
+
+// addFrom records a claim of an object of a host source and returns it.
+func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, deep bool) *claim {
+	to := c.of(host, object, owner, how)
+	to.deep = to.deep || deep
+	to.bound(object.HostsSet)
+	return to
+}
+
+// readBySources yields what host sources read from objects of their own kinds, and
+// from routes.
+func readBySources(v *snapshot.View) iter.Seq[*snapshot.HostObject] {
+	return func(yield func(*snapshot.HostObject) bool) {
+		for o := range v.HostObjects() {
+			if !yield(o) {
+				return
+			}
+		}
+		for route := range v.Routes() {
+			if route.Published != nil && !yield(route.Published) {
+				return
 			}
 		}
 	}
 }
 
-// addFrom records a claim of an object of a host source.
-func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, deep bool) {
-	to := c.of(host, object, owner, snapshot.FromHostSource)
-	to.deep = to.deep || deep
-	to.bound(object.HostsSet)
-}
-
 // unreadObjects returns the objects of host sources whose hosts could not be read.
 func unreadObjects(in rules.Input) []snapshot.Ref {
 	var out []snapshot.Ref
-	for o := range in.View.HostObjects() {
+	for o := range readBySources(in.View) {
 		if o.Err != "" && !leaving(in.View, &o.Meta) {
 			out = append(out, o.Ref())
 		}
@@ -46,7 +79,7 @@ func unreadObjects(in rules.Input) []snapshot.Ref {
 // whose hosts are unknown.
 func unreadHosts(in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
-	for o := range in.View.HostObjects() {
+	for o := range readBySources(in.View) {
 		if leaving(in.View, &o.Meta) {
 			continue
 		}

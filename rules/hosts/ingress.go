@@ -1,9 +1,6 @@
 package hosts
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -11,8 +8,7 @@ import (
 // ingressClaims adds the claims of Ingresses. Objects that are being deleted claim
 // nothing, and neither does a genuine solver of an ACME challenge, which borrows
 // the host of the certificate for a minute.
-func ingressClaims(c *claims, in rules.Input) {
-	classes := newClasses(in.View)
+func ingressClaims(c *claims, in rules.Input, classes *classes) {
 	for ing := range in.View.Ingresses() {
 		if !claimsHosts(in.View, ing) {
 			continue
@@ -20,16 +16,19 @@ func ingressClaims(c *claims, in rules.Input) {
 		owner := in.Owner(&ing.Meta)
 		class := classes.of(ing)
 		for _, h := range ing.Hosts {
+			if !class.known.Reads(h.Source) {
+				continue
+			}
 			if host := Normalize(h.Host); host != "" {
 				c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name)
-			} else if name, shared := class.catchAll(ing); shared {
+			} else if name, shared := classes.catchAll(class, ing); shared {
 				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name).takeAddresses(ing)
 			}
 		}
 		if !ing.DefaultOnly {
 			continue
 		}
-		if name, shared := class.catchAll(ing); shared {
+		if name, shared := classes.catchAll(class, ing); shared {
 			c.add(name, &ing.Meta, owner, snapshot.FromDefault, ing.HostsSet, class.name).takeAddresses(ing)
 		}
 	}
@@ -40,7 +39,7 @@ func ingressClaims(c *claims, in rules.Input) {
 // controller. An Ingress without addresses may be served at any.
 func (c *claim) takeAddresses(ing *snapshot.Ingress) {
 	for _, address := range ing.Addresses {
-		c.take(snapshot.Lane{Prefix: address + endOfLane})
+		c.take(snapshot.Lane{Prefix: address + snapshot.EndOfLane})
 	}
 }
 
@@ -53,7 +52,7 @@ func claimsHosts(v *snapshot.View, ing *snapshot.Ingress) bool {
 // label, an owning Challenge, only challenge paths, and no further host by
 // annotation. Anybody can write the label alone.
 func isSolver(ing *snapshot.Ingress) bool {
-	if !ing.SolverLabel || !ing.ChallengeOwner || !ing.ChallengePaths {
+	if !ing.SolverLabel || !ing.ChallengeOwner || !ing.ChallengePaths || len(ing.Unreadable) > 0 {
 		return false
 	}
 	for _, h := range ing.Hosts {
@@ -62,68 +61,4 @@ func isSolver(ing *snapshot.Ingress) bool {
 		}
 	}
 	return true
-}
-
-// class is the class that serves an Ingress.
-type class struct {
-	name       string // empty if the Ingress names none and there is no default
-	controller string
-}
-
-// classes finds the class of an Ingress.
-type classes struct {
-	controllers map[string]string // by class name
-	fallback    string            // the default class
-}
-
-func newClasses(v *snapshot.View) classes {
-	c := classes{controllers: map[string]string{}}
-	var newest *snapshot.IngressClass
-	for ic := range v.IngressClasses() {
-		c.controllers[ic.Name] = ic.Controller
-		// Of several defaults, admission takes the newest, then the first by name.
-		if ic.Default && (newest == nil || ic.Created.After(newest.Created)) {
-			newest, c.fallback = ic, ic.Name
-		}
-	}
-	return c
-}
-
-func (c classes) of(ing *snapshot.Ingress) class {
-	name := ing.Class
-	if name == "" {
-		name = c.fallback
-	}
-	return class{name: name, controller: c.controllers[name]}
-}
-
-// catchAll returns the name of the catch-all of a class, and whether its proxy is
-// shared: a claim to every host of a dedicated proxy conflicts with nothing.
-func (c class) catchAll(ing *snapshot.Ingress) (name string, shared bool) {
-	if c.ownProxy(ing) {
-		if ing.LoadBalancerGroup == "" {
-			return "", false
-		}
-		return fmt.Sprintf("* (class %s, group %s)", c.name, ing.LoadBalancerGroup), true
-	}
-	if c.name == "" {
-		return "* (no class)", true
-	}
-	return fmt.Sprintf("* (class %s)", c.name), true
-}
-
-// ownProxy reports whether the controller creates a load balancer for the Ingress
-// alone. GKE's classes have no IngressClass object, so they are known by name, and so
-// are the usual names if the manifests contain no IngressClass. Of any other
-// controller only the addresses in the status show it.
-func (c class) ownProxy(ing *snapshot.Ingress) bool {
-	switch c.controller {
-	case "cilium.io/ingress-controller":
-		return ing.OwnLoadBalancer
-	case "ingress.k8s.aws/alb", "eks.amazonaws.com/alb", "tailscale.com/ts-ingress":
-		return true
-	case "":
-		return c.name == "cilium" && ing.OwnLoadBalancer || c.name == "alb" || c.name == "gce" || strings.HasPrefix(c.name, "gce-") || c.name == "tailscale"
-	}
-	return false
 }

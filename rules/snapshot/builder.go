@@ -13,10 +13,12 @@ type Facts struct {
 	Namespaces        []Namespace
 	Ingresses         []Ingress
 	IngressClasses    []IngressClass
+	ClassParams       []IngressClassParams
 	Gateways          []Gateway
 	ListenerSets      []ListenerSet
 	Routes            []Route
 	HostObjects       []HostObject
+	IstioGateways     []IstioGateway
 	Policies          []Policy
 	Tiers             []Tier
 	Unsupported       []Unsupported
@@ -34,10 +36,12 @@ func (f *Facts) Append(more Facts) {
 	f.Namespaces = joined(f.Namespaces, more.Namespaces)
 	f.Ingresses = joined(f.Ingresses, more.Ingresses)
 	f.IngressClasses = joined(f.IngressClasses, more.IngressClasses)
+	f.ClassParams = joined(f.ClassParams, more.ClassParams)
 	f.Gateways = joined(f.Gateways, more.Gateways)
 	f.ListenerSets = joined(f.ListenerSets, more.ListenerSets)
 	f.Routes = joined(f.Routes, more.Routes)
 	f.HostObjects = joined(f.HostObjects, more.HostObjects)
+	f.IstioGateways = joined(f.IstioGateways, more.IstioGateways)
 	f.Policies = joined(f.Policies, more.Policies)
 	f.Tiers = joined(f.Tiers, more.Tiers)
 	f.Unsupported = joined(f.Unsupported, more.Unsupported)
@@ -93,10 +97,12 @@ func (b *Builder) Freeze() *Snapshot {
 	f.Namespaces = arrange(f.Namespaces, func(o *Namespace) *Meta { return &o.Meta })
 	f.Ingresses = arrange(f.Ingresses, func(o *Ingress) *Meta { return &o.Meta })
 	f.IngressClasses = arrange(f.IngressClasses, func(o *IngressClass) *Meta { return &o.Meta })
+	f.ClassParams = arrange(f.ClassParams, func(o *IngressClassParams) *Meta { return &o.Meta })
 	f.Gateways = arrange(f.Gateways, func(o *Gateway) *Meta { return &o.Meta })
 	f.ListenerSets = arrange(f.ListenerSets, func(o *ListenerSet) *Meta { return &o.Meta })
 	f.Routes = arrange(f.Routes, func(o *Route) *Meta { return &o.Meta })
 	f.HostObjects = arrange(f.HostObjects, func(o *HostObject) *Meta { return &o.Meta })
+	f.IstioGateways = arrange(f.IstioGateways, func(o *IstioGateway) *Meta { return &o.Meta })
 	f.Tiers = arrange(f.Tiers, func(o *Tier) *Meta { return &o.Meta })
 	f.Policies = arrange(f.Policies, func(o *Policy) *Meta { return &o.Meta })
 	dropDuplicates(f)

@@ -17,8 +17,12 @@ type Meta struct {
 	// received their present value: Created if they never changed since. It is
 	// zero if unknown. Set for objects that claim hosts only.
 	HostsSet time.Time
-	Part     int      // which of the facts of an object that holds several
-	Owner    OwnerKey // the owner that the object itself names
+	// Creator is the name that the only client that wrote the object gave itself, empty
+	// if there are several or if it is unknown. Any client can use any name, so it
+	// proves nothing. Set for objects that claim hosts only.
+	Creator string
+	Part    int      // which of the facts of an object that holds several
+	Owner   OwnerKey // the owner that the object itself names
 }
 
 // Ref identifies an object across reads: group, kind, namespace and name. It
@@ -77,6 +81,8 @@ type Ingress struct {
 	// Class is the requested class: the older annotation, which takes precedence,
 	// or spec.ingressClassName. Empty if neither is set.
 	Class string
+	// ClassAnnotated is true if the older annotation names the class.
+	ClassAnnotated bool
 	// Hosts are the claims, in the order of the object: rules, then
 	// annotations. An empty host is a rule for every host.
 	Hosts []HostClaim
@@ -100,9 +106,15 @@ type Ingress struct {
 	// cert-manager's HTTP01 solver: its label, its owner reference to a
 	// Challenge, and that only paths of ACME challenges are routed.
 	SolverLabel, ChallengeOwner, ChallengePaths bool
-	// Unreadable are annotations that should name hosts but can't be read, each
-	// with the reason.
-	Unreadable []string
+	// Unreadable are fields that should name hosts but can't be read.
+	Unreadable []UnreadableHosts
+}
+
+// UnreadableHosts is a field that should name hosts but can't be read, or names what
+// can't be a host.
+type UnreadableHosts struct {
+	Source HostSource
+	Reason string // with the name of the field
 }
 
 // HostSource says which field of an object claims a host.
@@ -112,9 +124,14 @@ type HostSource string
 const (
 	FromRule        HostSource = "rule"          // spec.rules[].host
 	FromServerAlias HostSource = "server-alias"  // nginx.ingress.kubernetes.io/server-alias
-	FromExternalDNS HostSource = "external-dns"  // external-dns.alpha.kubernetes.io/hostname
+	FromExternalDNS HostSource = "external-dns"  // the hostname annotation of external-dns
 	FromALB         HostSource = "alb-condition" // alb.ingress.kubernetes.io/conditions.*
 	FromDefault     HostSource = "default-backend"
+
+	FromHAProxyAlias      HostSource = "haproxy-server-alias"     // haproxy-ingress.github.io/server-alias
+	FromHAProxyRedirect   HostSource = "haproxy-redirect-from"    // haproxy-ingress.github.io/redirect-from
+	FromKongAliases       HostSource = "kong-host-aliases"        // konghq.com/host-aliases
+	FromHostnameExtension HostSource = "appgw-hostname-extension" // appgw.ingress.kubernetes.io/hostname-extension
 )
 
 // HostClaim is a host as the object spells it.
@@ -130,6 +147,19 @@ type IngressClass struct {
 	Meta
 	Controller string
 	Default    bool // used by Ingresses that name no class
+	// Parameters is the object that configures the class further, zero if there is
+	// none.
+	Parameters Ref
+}
+
+// IngressClassParams is the fact of the parameters of an IngressClass, of the AWS
+// controllers.
+type IngressClassParams struct {
+	Meta
+	// Group is the group of all Ingresses of the class, which share a load balancer.
+	// Grouped is true if the parameters set one, even an empty one.
+	Group   string
+	Grouped bool
 }
 
 // Controller is the owner reference that controls an object, zero if none does.

@@ -74,6 +74,9 @@ type Route struct {
 	// cert-manager's HTTP01 solver: its label, its owner reference to a
 	// Challenge, and that only paths of ACME challenges are routed.
 	SolverLabel, ChallengeOwner, ChallengePaths bool
+	// Published is what a host source reads from the route beside its hostnames, such
+	// as those that external-dns publishes; nil if there is no such source.
+	Published *HostObject
 }
 
 // ParentRef is an object that a route asks to attach to.

@@ -14,6 +14,8 @@ type HostObject struct {
 	// Invalid are the first few claimed values that are not hosts and can't be
 	// compared with any, such as regular expressions.
 	Invalid []string
+	// Bindings are the proxies that serve it, where the source of its kind knows them.
+	Bindings []Binding
 	// Err is why it is not known what the object claims, empty if it could be
 	// read.
 	Err string
@@ -26,6 +28,19 @@ type HostPattern struct {
 	Deep bool
 }
 
+// Binding is a proxy that serves a HostObject: a Gateway of Istio, or an entry point of
+// Traefik.
+type Binding struct {
+	Gateway string // namespace/name of the Gateway; empty for an entry point
+	// EntryPoint is the name of the entry point, empty for every one of them.
+	EntryPoint string
+	// Class is the class of the Traefik that has the entry point, empty for the default.
+	Class string
+	// Lanes are what the object claims there of the traffic for every host. If there
+	// are none, it claims its own hosts only.
+	Lanes []Lane
+}
+
 // Lane is the part of a proxy's traffic that a claim to every host takes.
 type Lane struct {
 	Port int32 // 0 for every port
@@ -34,6 +49,22 @@ type Lane struct {
 	// prefixes differ, one is within the other if it begins with the other's prefix,
 	// or else they share no traffic.
 	Prefix string
+}
+
+// EndOfLane ends a prefix that is an exact value: no other value begins with it.
+const EndOfLane = "\x00"
+
+// IstioGateways are the Gateways of Istio, which say whose VirtualServices may bind to
+// them.
+const IstioGateways Kind = "gateways.networking.istio.io"
+
+// IstioGateway is the fact of a Gateway of Istio.
+type IstioGateway struct {
+	Meta
+	// Hosts are those of all its servers, as they are written: a host, or
+	// namespace/host for VirtualServices of one namespace, with "." for the
+	// Gateway's own and "*" for all.
+	Hosts []string
 }
 
 // FromHostSource is the source of what a HostObject claims.

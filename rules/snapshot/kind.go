@@ -33,6 +33,13 @@ const (
 	NetworkPolicies        Kind = "networkpolicies.networking.k8s.io"
 )
 
+// The parameters of IngressClasses: those of the AWS Load Balancer Controller, and
+// those of the one in EKS Auto Mode.
+const (
+	AWSIngressClassParams Kind = "ingressclassparams.elbv2.k8s.aws"
+	EKSIngressClassParams Kind = "ingressclassparams.eks.amazonaws.com"
+)
+
 // The kinds of policies besides NetworkPolicy, and what belongs to them. Calico
 // serves its kinds in two groups and stores them in the older one.
 const (
@@ -99,7 +106,7 @@ func PolicyKinds() []Kind {
 // kinds that have facts, Namespaces are.
 func ClusterWide(kind Kind) bool {
 	switch kind {
-	case Namespaces, IngressClasses, ConstraintTemplates, SyncSets,
+	case Namespaces, IngressClasses, AWSIngressClassParams, EKSIngressClassParams, ConstraintTemplates, SyncSets,
 		CiliumClusterwideNetworkPolicies, CalicoGlobalNetworkPolicies, CalicoTiers,
 		StoredCalicoGlobalPolicies, StoredCalicoTiers, ClusterNetworkPolicies, AdminNetworkPolicies,
 		BaselineAdminNetworkPolicies, AWSClusterNetworkPolicies, ValidatingWebhooks, ValidatingPolicies, ValidatingBindings:

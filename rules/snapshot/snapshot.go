@@ -94,6 +94,8 @@ type Part struct {
 func Plural(kind string) string {
 	kind = strings.ToLower(kind)
 	switch {
+	case strings.HasSuffix(kind, "params"): // a plural already
+		return kind
 	case strings.HasSuffix(kind, "s"):
 		return kind + "es"
 	case strings.HasSuffix(kind, "y") && !strings.HasSuffix(kind, "ay"):
@@ -138,10 +140,12 @@ func (f *Facts) filtered(keep func(*Meta) bool) Facts {
 		Namespaces:        filter(f.Namespaces, keep, func(o *Namespace) *Meta { return &o.Meta }),
 		Ingresses:         filter(f.Ingresses, keep, func(o *Ingress) *Meta { return &o.Meta }),
 		IngressClasses:    filter(f.IngressClasses, keep, func(o *IngressClass) *Meta { return &o.Meta }),
+		ClassParams:       filter(f.ClassParams, keep, func(o *IngressClassParams) *Meta { return &o.Meta }),
 		Gateways:          filter(f.Gateways, keep, func(o *Gateway) *Meta { return &o.Meta }),
 		ListenerSets:      filter(f.ListenerSets, keep, func(o *ListenerSet) *Meta { return &o.Meta }),
 		Routes:            filter(f.Routes, keep, func(o *Route) *Meta { return &o.Meta }),
 		HostObjects:       filter(f.HostObjects, keep, func(o *HostObject) *Meta { return &o.Meta }),
+		IstioGateways:     filter(f.IstioGateways, keep, func(o *IstioGateway) *Meta { return &o.Meta }),
 		Policies:          filter(f.Policies, keep, func(o *Policy) *Meta { return &o.Meta }),
 		Tiers:             filter(f.Tiers, keep, func(o *Tier) *Meta { return &o.Meta }),
 		AdmissionControls: filter(f.AdmissionControls, keep, func(o *AdmissionControl) *Meta { return &o.Meta }),

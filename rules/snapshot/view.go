@@ -54,6 +54,12 @@ func (v *View) IngressClasses() iter.Seq[*IngressClass] {
 	return each(v.s.facts.IngressClasses)
 }
 
+// IngressClassParams yields the parameters of IngressClasses, of both AWS controllers.
+func (v *View) IngressClassParams() iter.Seq[*IngressClassParams] {
+	v.ask(AWSIngressClassParams, EKSIngressClassParams)
+	return each(v.s.facts.ClassParams)
+}
+
 // Gateways yields every Gateway.
 func (v *View) Gateways() iter.Seq[*Gateway] {
 	v.ask(Gateways)
@@ -163,4 +169,10 @@ func each[F any](facts []F) iter.Seq[*F] {
 func (v *View) HostObjects() iter.Seq[*HostObject] {
 	v.ask(HostSources)
 	return each(v.s.facts.HostObjects)
+}
+
+// IstioGateways yields every Gateway of Istio.
+func (v *View) IstioGateways() iter.Seq[*IstioGateway] {
+	v.ask(IstioGateways)
+	return each(v.s.facts.IstioGateways)
 }

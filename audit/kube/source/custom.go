@@ -20,13 +20,15 @@ import (
 // custom returns how a kind that custom resources serve is taken in, and whether the
 // kind is one.
 func (s *Source) custom(ctx context.Context, kind snapshot.Kind) (ingest.Custom, bool) {
-	if c, ok := s.customs[kind]; ok {
-		return c, true
-	}
-	if host, ok := s.hosts[kind]; ok {
+	c, ok := s.customs[kind]
+	host, hosted := s.hosts[kind]
+	switch {
+	case ok && hosted:
+		return c.WithHosts(ctx, host), true
+	case hosted:
 		return ingest.HostKind(ctx, host), true
 	}
-	return ingest.Custom{}, false
+	return c, ok
 }
 
 // plan is how a custom kind is read, or the outcome of one that is not read.

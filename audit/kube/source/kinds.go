@@ -119,7 +119,7 @@ func openIngressClasses(c kubernetes.Interface, in *ingest.Ingester) kube.List[s
 
 func openIngresses(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[networkingv1.Ingress, *networkingv1.Ingress]{
-		client: c.NetworkingV1().RESTClient(), kind: snapshot.Ingresses, fields: specFields(managedFields()),
+		client: c.NetworkingV1().RESTClient(), kind: snapshot.Ingresses, fields: ingressFields(),
 		facts: one(in.Ingress, func(f *snapshot.Facts) *[]snapshot.Ingress { return &f.Ingresses }),
 	}.list()
 }
@@ -198,6 +198,11 @@ func jobFields() fieldSet {
 
 func cronJobFields() fieldSet {
 	return fieldSet{metaField(), {2, fieldSet{{5, fieldSet{{2, fieldSet{podTemplate(6)}}}}}}} // spec.jobTemplate.spec
+}
+
+// ingressFields are the spec, and the addresses in the status.
+func ingressFields() fieldSet {
+	return append(specFields(managedFields()), field{3, fieldSet{{number: 1}}}) // status.loadBalancer
 }
 
 // specFields are the whole spec, and metadata with the given fields.

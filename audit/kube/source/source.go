@@ -33,6 +33,9 @@ type Options struct {
 	// ChannelAnnotation is the annotation of Namespaces that may name the channel of
 	// their owner. If it is empty, none does.
 	ChannelAnnotation string
+	// ExternalDNSPrefixes are the prefixes of the annotations of external-dns; by default
+	// hostsource.ExternalDNSPrefixes.
+	ExternalDNSPrefixes []string
 	// HostSources are the kinds that snapshot.HostSources expands to.
 	HostSources []hostsource.Source
 	// PageSize is that of kube.Options.
@@ -98,7 +101,7 @@ func (s *Source) Usage() kube.Usage { return s.client.Usage() }
 
 // ingester returns what makes facts, for one reader.
 func (s *Source) ingester() *ingest.Ingester {
-	return ingest.New(s.opts.OwnerKeys).KeepChannel(s.opts.ChannelAnnotation)
+	return ingest.New(s.opts.OwnerKeys).KeepChannel(s.opts.ChannelAnnotation).ReadExternalDNS(s.opts.ExternalDNSPrefixes)
 }
 
 // Read lists the given kinds in parallel. A deadline of the context leaves the kinds

@@ -4,11 +4,16 @@
 {{- end }}
 
 {{- /*
-The config file. Fails if a Secret is not used by the config or a file in the config
+The config file. The token is read from the Slack Secret, unless the config already uses
+a file in it. Fails if a Secret is not used by the config or a file in the config
 is not mounted; otherwise such mistakes show only when a notification is sent.
 */}}
 {{- define "audit.config" -}}
 {{- $config := toYaml .Values.config }}
+{{- $slack := include "audit.secretDir" "slack" }}
+{{- if and .Values.secrets.slack (not (contains $slack $config)) (not (dig "slack" "tokenFile" "" .Values.config)) }}
+{{- $config = toYaml (merge (dict "slack" (dict "tokenFile" (print $slack "token"))) (deepCopy .Values.config)) }}
+{{- end }}
 {{- range $kind, $secret := .Values.secrets }}
 {{- $dir := include "audit.secretDir" $kind }}
 {{- if and $secret (not (contains $dir $config)) }}

@@ -74,10 +74,16 @@ topologySpreadConstraints:
     {{- range concat .args (list "--config=/etc/audit/audit.yaml" (printf "--timeout=%s" .root.Values.timeout)) .root.Values.extraArgs }}
     - {{ quote . }}
     {{- end }}
-  {{- with include "audit.goMemLimit" .root }}
+  {{- $limit := include "audit.goMemLimit" .root }}
+  {{- if or $limit .root.Values.extraEnv }}
   env:
+    {{- with $limit }}
     - name: GOMEMLIMIT
       value: {{ . }}
+    {{- end }}
+    {{- with .root.Values.extraEnv }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   {{- end }}
   {{- if eq .component "serve" }}
   {{- include "audit.serving" . | nindent 2 }}
@@ -94,6 +100,9 @@ topologySpreadConstraints:
     - {name: {{ $kind }}, mountPath: {{ include "audit.secretDir" $kind | trimSuffix "/" }}, readOnly: true}
     {{- end }}
     {{- end }}
+    {{- with .root.Values.extraVolumeMounts }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 {{- end }}
 
 {{- define "audit.serving" -}}
@@ -109,9 +118,16 @@ readinessProbe:
   timeoutSeconds: 5
 {{- end }}
 
-{{- /* 90% of the limit; the rest is for memory that the Go runtime does not count. */}}
+{{- /*
+90% of the limit; the rest is for memory that the Go runtime does not count. A value in
+extraEnv takes precedence.
+*/}}
 {{- define "audit.goMemLimit" -}}
-{{- $limit := dig "limits" "memory" "" .Values.resources | toString }}
+{{- $own := false }}
+{{- range .Values.extraEnv }}
+{{- $own = or $own (eq .name "GOMEMLIMIT") }}
+{{- end }}
+{{- $limit := $own | ternary "" (dig "limits" "memory" "" .Values.resources | toString) }}
 {{- if regexMatch "^[1-9][0-9]*Mi$" $limit }}
 {{- printf "%dMiB" (div (mul (trimSuffix "Mi" $limit) 9) 10) }}
 {{- else if regexMatch "^[1-9][0-9]*Gi$" $limit }}
@@ -138,5 +154,8 @@ readinessProbe:
 - name: {{ $kind }}
   secret: {secretName: {{ quote $secret }}, defaultMode: 0440}
 {{- end }}
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}

@@ -32,25 +32,25 @@ type health struct {
 	late        time.Duration
 	unreachable func() error // see Election
 
-	mu       sync.Mutex
-	phase    phase
-	due      time.Time // of the sweep that runs, or that comes next
-	ended    int       // sweeps that ended since the process last started to lead
-	complete bool      // one of them was complete
+	mu     sync.Mutex
+	phase  phase
+	due    time.Time // of the sweep that runs, or that comes next
+	ended  int       // sweeps that ended since the process last started to lead
+	worked bool      // one of them worked
 }
 
 // starting forgets what an earlier term as leader showed: it proves nothing about
 // the next.
 func (h *health) starting() {
-	h.set(func() { h.phase, h.ended, h.complete = phaseStarting, 0, false })
+	h.set(func() { h.phase, h.ended, h.worked = phaseStarting, 0, false })
 }
 
 func (h *health) blocked()    { h.set(func() { h.phase = phaseBlocked }) }
 func (h *health) standingBy() { h.set(func() { h.phase = phaseStandby }) }
 func (h *health) sweeping()   { h.set(func() { h.phase, h.due = phaseSweep, h.now() }) }
 
-func (h *health) swept(complete bool) {
-	h.set(func() { h.ended, h.complete = h.ended+1, h.complete || complete })
+func (h *health) swept(worked bool) {
+	h.set(func() { h.ended, h.worked = h.ended+1, h.worked || worked })
 }
 
 func (h *health) pausing(pause time.Duration) {
@@ -83,11 +83,11 @@ func (h *health) alive() error {
 }
 
 // ready returns why the process has not yet proven that it works, nil if it has: as a
-// leader by one complete sweep, which takes every right and every address that is
+// leader by one sweep without a failure, which takes every right and every address that is
 // needed; on standby, by reaching the API server. So a rollout with a wrong role stops
 // at its first pod.
 //
-// A leader stays ready when a later sweep is incomplete. That is a fact about the
+// A leader stays ready when a later sweep fails. That is a fact about the
 // cluster, which the log, the report and the metrics show; if the pod left its Service
 // because of it, nobody could fetch the metrics when they matter most. An API server
 // that is unreachable for a while does not make a leader unready either: the next sweep
@@ -101,7 +101,7 @@ func (h *health) ready() error {
 			return fmt.Errorf("standing by, but %w", err)
 		}
 		return nil
-	case h.complete:
+	case h.worked:
 		return nil
 	case h.phase == phaseStarting:
 		return errors.New("not started yet")
@@ -110,7 +110,7 @@ func (h *health) ready() error {
 	case h.ended == 0:
 		return errors.New("the first sweep has not finished yet")
 	}
-	return errors.New("no complete sweep yet, see the log")
+	return errors.New("no sweep without a failure yet, see the log")
 }
 
 // handler serves the health and, where there are any, the metrics, and nothing else.

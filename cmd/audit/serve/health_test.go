@@ -35,7 +35,7 @@ func TestHealth(t *testing.T) {
 			h.sweeping()
 			h.swept(false)
 			h.pausing(time.Minute)
-		}, 4 * time.Minute, fine, "no complete sweep yet, see the log"},
+		}, 4 * time.Minute, fine, "no sweep without a failure yet, see the log"},
 		{"after a complete sweep", func(h *health) {
 			h.sweeping()
 			h.swept(true)

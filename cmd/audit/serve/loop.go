@@ -12,7 +12,7 @@ const jitter = 0.1
 // loop makes one sweep after another, never two at once.
 type loop struct {
 	interval time.Duration
-	sweep    func(context.Context) (complete bool)
+	sweep    func(context.Context) (worked bool)
 	health   *health
 	now      func() time.Time
 	random   func() float64 // from 0 up to 1

@@ -45,7 +45,7 @@ func TestSweeperPushesAfterItLogged(t *testing.T) {
 			return &audit.Result{}, &audit.Published{}, nil
 		},
 	}
-	if !s.sweep(t.Context()) || strings.Contains(out.String(), "not pushed") {
+	if !s.sweep(t.Context()) || strings.Contains(out.String(), "push metrics") {
 		t.Errorf("it logs %s", &out)
 	}
 	failing.Store(true)
@@ -53,7 +53,7 @@ func TestSweeperPushesAfterItLogged(t *testing.T) {
 	if !s.sweep(t.Context()) {
 		t.Error("the sweep is incomplete only because its metrics could not be pushed")
 	}
-	if log := out.String(); !strings.Contains(log, "msg=sweep complete=true") || !strings.Contains(log, `level=ERROR msg="metrics not pushed"`) || !strings.Contains(log, server.URL) {
+	if log := out.String(); !strings.Contains(log, "msg=sweep complete=true") || !strings.Contains(log, `err="push metrics: `) || !strings.Contains(log, server.URL) {
 		t.Errorf("it logs %s", log)
 	}
 	if text := exported(exporter); !strings.Contains(text, `audit_sweep_complete{cluster="prod"} 1`) {

@@ -14,7 +14,7 @@ import (
 )
 
 // errTooLong is why a sweep that takes too long is canceled.
-var errTooLong = errors.New("the sweep took longer than two intervals")
+var errTooLong = errors.New("the sweep took longer than two intervals and the time to notify owners")
 
 // mostInLine is how many entries of a list the log line of a sweep has.
 const mostInLine = 5
@@ -30,44 +30,47 @@ type sweeper struct {
 	findings bool
 }
 
-// sweep sweeps once and reports whether that was complete: everything was read,
-// evaluated and written. Errors go to the log and no further, since the next sweep
+// sweep sweeps once and reports whether that worked: everything was read, evaluated,
+// stored and delivered. Failures go to the log and no further, since the next sweep
 // may succeed.
-func (s *sweeper) sweep(ctx context.Context) (complete bool) {
+func (s *sweeper) sweep(ctx context.Context) (worked bool) {
 	began, measured := s.now(), s.meter.Begin()
 	whole, cancel := context.WithTimeoutCause(ctx, s.limit, errTooLong)
 	defer cancel()
 	res, published, err := s.guarded(whole)
-	ended := err
 	if err != nil && errors.Is(whole.Err(), context.Canceled) {
 		// The counts of half a sweep would be read as those of a whole one.
 		s.log.Warn("sweep abandoned", "reason", context.Cause(whole))
 		return false
 	}
-	if err == nil {
-		err = shortcomings(res, published)
+	took := s.now().Sub(began).Round(time.Millisecond)
+	// Findings are stored by now, whether the metrics arrive or not.
+	unpushed := PushFailures(s.meter.End(ctx, measured, res, published, err))
+	var failures []audit.Failure
+	var errs []string
+	if res != nil {
+		failures = res.Failures()
+	} else if err != nil {
+		errs = append(errs, err.Error())
 	}
-	line := summary(res, published)
-	line = append(line, slog.Duration("duration", s.now().Sub(began).Round(time.Millisecond)))
+	worked = len(failures)+len(errs) == 0
+	errs = append(errs, ByStage(append(failures, unpushed...), mostInLine, ", ")...)
+	line := []slog.Attr{slog.Bool("complete", res != nil && res.Complete())}
+	line = append(line, summary(res, published)...)
+	line = append(line, slog.Duration("duration", took))
 	if published != nil && len(published.Newer) > 0 {
 		line = append(line, slog.String("newer", Some(published.Newer, mostInLine, ", ")))
 	}
 	level := slog.LevelInfo
-	if err != nil {
+	if len(errs) > 0 {
 		level = slog.LevelError
-		line = append(line, slog.Any("err", err))
+		line = append(line, slog.String("err", strings.Join(errs, "; ")))
 	}
-	complete = err == nil
-	line = append([]slog.Attr{slog.Bool("complete", complete)}, line...)
 	s.log.LogAttrs(ctx, level, "sweep", line...)
 	if s.findings && published != nil {
 		s.logFindings(ctx, published.Transitions)
 	}
-	// Findings are stored by now, whether the metrics arrive or not.
-	if err := s.meter.End(ctx, measured, res, published, ended); err != nil {
-		s.log.Error("metrics not pushed", "err", err)
-	}
-	return complete
+	return worked
 }
 
 // mostFindings is how many findings a sweep logs. The first one may open thousands.
@@ -138,57 +141,38 @@ func summary(res *audit.Result, published *audit.Published) []slog.Attr {
 	}
 }
 
-// shortcomings returns what a sweep that ended could not do, nil if it did all.
-func shortcomings(res *audit.Result, published *audit.Published) error {
-	var unread, failed []string
-	for _, read := range res.Reads {
-		if !read.Status.Known() {
-			unread = append(unread, fmt.Sprintf("%s: %s", read.Kind, read.Status))
+// ByStage returns a text for each stage in which something failed: the stage, and the
+// first few failures in it.
+func ByStage(failures []audit.Failure, most int, separator string) []string {
+	var out []string
+	for _, stage := range audit.Stages() {
+		var lines []string
+		for _, f := range failures {
+			if f.Stage == stage {
+				lines = append(lines, f.Where+": "+f.Reason)
+			}
+		}
+		if len(lines) > 0 {
+			out = append(out, string(stage)+" "+Some(lines, most, separator))
 		}
 	}
-	for _, o := range res.Rules {
-		if o.Status == audit.RuleFailed {
-			failed = append(failed, fmt.Sprintf("%s: %s", o.Rule, o.Reason))
-		}
-	}
-	var errs []string
-	for _, part := range []struct {
-		what string
-		list []string
-	}{{"read", unread}, {"evaluate", failed}, {"write", published.Failed}, {"publish", Unpublished(published.Problems)}, {"notify", Undelivered(published.Deliveries)}} {
-		if len(part.list) > 0 {
-			errs = append(errs, part.what+" "+Some(part.list, mostInLine, ", "))
-		}
-	}
-	switch {
-	case len(errs) > 0:
-		return errors.New(strings.Join(errs, "; "))
-	case !res.Complete():
-		return errors.New("the sweep is incomplete")
-	}
-	return nil
+	return out
 }
 
-// Unpublished returns what was not published as it should be.
-func Unpublished(all []audit.PublishProblem) []string {
-	var lines []string
-	for _, p := range all {
-		lines = append(lines, p.Where+": "+p.Reason)
+// PushFailures returns the failures in the error of a push, which may join several.
+func PushFailures(err error) []audit.Failure {
+	if err == nil {
+		return nil
 	}
-	return lines
-}
-
-// Undelivered returns which owners could not be notified, and why.
-func Undelivered(all []audit.Delivery) []string {
-	var lines []string
-	for _, d := range audit.Undelivered(all) {
-		who := d.Sender
-		if d.Owner != "" { // Events have no owner
-			who = d.Owner + " by " + d.Sender
-		}
-		lines = append(lines, fmt.Sprintf("%s: %s: %s", who, d.Result, d.Reason))
+	all := []error{err}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		all = several.Unwrap()
 	}
-	return lines
+	var out []audit.Failure
+	for _, err := range all {
+		out = append(out, audit.Failure{Stage: audit.StagePush, Where: "metrics", Reason: strings.TrimPrefix(err.Error(), "push metrics: ")})
+	}
+	return out
 }
 
 // Some joins the first few of a list and counts the rest, to keep a message readable.

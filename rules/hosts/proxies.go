@@ -1,0 +1,130 @@
+package hosts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
+)
+
+// istioGateways are the Gateways of Istio by namespace/name. It is nil if they are
+// unknown.
+type istioGateways map[string]*snapshot.IstioGateway
+
+func newIstioGateways(v *snapshot.View) istioGateways {
+	if !v.Known(snapshot.IstioGateways) {
+		return nil
+	}
+	g := istioGateways{}
+	for o := range v.IstioGateways() {
+		g[o.Namespace+"/"+o.Name] = o
+	}
+	return g
+}
+
+// admit reports whether an object may claim a normalized host: at some gateway that it
+// is bound to, or because it is not bound to any.
+func (g istioGateways) admit(o *snapshot.HostObject, host string) bool {
+	return len(o.Bindings) == 0 || slices.ContainsFunc(o.Bindings, func(b snapshot.Binding) bool {
+		return g.admitAt(&b, o.Namespace, host)
+	})
+}
+
+// admitAt reports whether a server of a gateway takes VirtualServices with the host
+// from a namespace. It follows pickMatchingGatewayHosts and sanitizeServerHostNamespace
+// of Istio. A gateway that does not exist, or is unknown, may admit everything: it may
+// be in manifests that are not here.
+func (g istioGateways) admitAt(b *snapshot.Binding, namespace, host string) bool {
+	o := g[b.Gateway]
+	if o == nil {
+		return true
+	}
+	return slices.ContainsFunc(o.Hosts, func(served string) bool {
+		in, pattern, ok := strings.Cut(served, "/")
+		switch {
+		case !ok:
+			pattern = served
+		case in == ".":
+			if namespace != o.Namespace {
+				return false
+			}
+		case in != "*" && in != namespace:
+			return false
+		}
+		return overlapAtIstio(Normalize(pattern), host)
+	})
+}
+
+// overlapAtIstio reports whether two normalized hosts have a name in common. A wildcard
+// of Istio covers whatever ends like it.
+func overlapAtIstio(a, b string) bool {
+	a, wildA := strings.CutPrefix(cmp.Or(a, "*"), "*")
+	b, wildB := strings.CutPrefix(cmp.Or(b, "*"), "*")
+	switch {
+	case wildA && wildB:
+		return strings.HasSuffix(a, b) || strings.HasSuffix(b, a)
+	case wildA:
+		return strings.HasSuffix(b, a)
+	case wildB:
+		return strings.HasSuffix(a, b)
+	}
+	return a == b
+}
+
+// entryPoints are the claims to every connection of entry points of Traefik.
+type entryPoints struct {
+	named map[entryPoint][]*claim
+	every map[string][]*claim // of all entry points, by class
+}
+
+type entryPoint struct{ name, class string }
+
+func (e *entryPoints) add(b *snapshot.Binding, object *snapshot.Meta, owner rules.Owner) {
+	if e.named == nil {
+		e.named, e.every = map[entryPoint][]*claim{}, map[string][]*claim{}
+	}
+	made := &claim{object: object, owner: &owner, how: []snapshot.HostSource{snapshot.FromHostSource}, set: object.HostsSet, lanes: b.Lanes}
+	if b.EntryPoint == "" {
+		e.every[b.Class] = append(e.every[b.Class], made)
+		return
+	}
+	at := entryPoint{b.EntryPoint, b.Class}
+	// An object may name an entry point twice.
+	if list := e.named[at]; len(list) == 0 || list[len(list)-1].object != object {
+		e.named[at] = append(list, made)
+	}
+}
+
+// addTo adds the claims to those of a cluster. Claims to every entry point meet each
+// other, and those at each named one.
+func (e *entryPoints) addTo(c *claims) {
+	for at, list := range e.named {
+		c.addCatchAll(at.catchAll(), slices.Concat(list, e.every[at.class]))
+	}
+	for class, list := range e.every {
+		c.addCatchAll(entryPoint{class: class}.catchAll(), list)
+	}
+}
+
+func (c *claims) addCatchAll(host string, list []*claim) {
+	for _, from := range list {
+		made := *from
+		made.host = host
+		c.byHost[host] = append(c.byHost[host], &made)
+	}
+}
+
+// catchAll returns the name of the catch-all of an entry point.
+func (p entryPoint) catchAll() string {
+	at := "every entry point"
+	if p.name != "" {
+		at = "entry point " + p.name
+	}
+	if p.class != "" {
+		at += ", class " + p.class
+	}
+	return fmt.Sprintf("* (%s)", at)
+}
