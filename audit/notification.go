@@ -18,9 +18,12 @@ type Notification struct {
 	At            time.Time
 	// Message is the message about the opening. All others are replies to it.
 	Message MessageRef
-	// Error says why the receiver refused it permanently. It is cleared when the
-	// receiver accepts a message.
+	// Error says why the receiver refused it permanently, or why it is unknown whether
+	// it arrived. It is cleared when the receiver accepts a message.
 	Error string
+	// Attempt is the attempt to send Pending whose outcome is unknown; zero if there is
+	// none.
+	Attempt Attempt
 }
 
 // Notified reports whether the owner was notified that the finding exists.
@@ -57,20 +60,10 @@ const (
 // receiver has them. It is zero for a receiver that has no such IDs.
 type MessageRef struct{ Channel, Message string }
 
-// Claim is held by the publisher that is about to send an event, so that no other
-// sends it too. The zero value is held by no one.
-type Claim struct {
-	By string
-	At time.Time
-	// WithLease is true if By held the Lease. If another publisher holds it now, By
-	// has lost it.
-	WithLease bool
-}
-
 // setPending stores in a transition the events that owners are to be notified of, by
 // the senders of a rule and owner, in at most so many notifications. For a finding
 // that is carried over nothing is known that they were not already notified of.
-func setPending(t *Transition, senders func(rule, owner string) []string, most int) {
+func setPending(t *Transition, senders func(rule, owner string) []string, most int, now time.Time) {
 	rec := &t.Record
 	if senders == nil || t.Delete || t.Why == ReasonCarriedOver || rec.State == StatePending {
 		return
@@ -78,11 +71,11 @@ func setPending(t *Transition, senders func(rule, owner string) []string, most i
 	was := rec.Notifications
 	if rec.State == StateResolved {
 		for _, n := range was {
-			n.Pending = pendingAfterResolve(n, senders(rec.Rule, n.Owner))
+			n.setPending(pendingAfterResolve(n, senders(rec.Rule, n.Owner), now))
 			rec.SetNotification(n)
 		}
 	} else {
-		setPendingWhileOpen(t, senders, most)
+		setPendingWhileOpen(t, senders, most, now)
 	}
 	if !slices.Equal(was, rec.Notifications) {
 		t.Write = true
@@ -92,15 +85,15 @@ func setPending(t *Transition, senders func(rule, owner string) []string, most i
 // pendingAfterResolve returns the pending event of a resolved finding. An owner who
 // was never notified of the finding, and has no pending event, is not notified of its
 // end.
-func pendingAfterResolve(n Notification, senders []string) Event {
-	if (n.Notified() && n.Pending != EventReleased || n.Pending != "") && slices.Contains(senders, n.Sender) {
+func pendingAfterResolve(n Notification, senders []string, now time.Time) Event {
+	if (n.mayBeNotified(now) || n.Pending != "") && slices.Contains(senders, n.Sender) {
 		return EventResolved
 	}
 	return ""
 }
 
 // setPendingWhileOpen is setPending for an open finding.
-func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []string, most int) {
+func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []string, most int, now time.Time) {
 	rec := &t.Record
 	wanted := map[[2]string]bool{}
 	for _, owner := range rec.Owners {
@@ -111,7 +104,7 @@ func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []strin
 			if pending != n.Pending && (pending == EventOpened || pending == EventReopened) {
 				t.newToOwner = true
 			}
-			n.Pending = pending
+			n.setPending(pending)
 			rec.SetNotification(n)
 		}
 	}
@@ -119,16 +112,18 @@ func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []strin
 		if wanted[[2]string{n.Sender, n.Owner}] {
 			continue
 		}
-		n.Pending = ""
+		pending := Event("")
 		owns := slices.Contains(rec.Owners, n.Owner) || slices.Contains(t.overflow, n.Owner)
-		if n.Notified() && !owns && slices.Contains(senders(rec.Rule, n.Owner), n.Sender) {
-			n.Pending = EventReleased
+		if n.mayBeNotified(now) && !owns && slices.Contains(senders(rec.Rule, n.Owner), n.Sender) {
+			pending = EventReleased
 		}
+		n.setPending(pending)
 		rec.SetNotification(n)
 	}
-	// A former owner who was notified of that, or was never notified, is forgotten.
+	// A former owner who was notified of that, or was never notified, is forgotten, but
+	// not while a publisher may be notifying them.
 	rec.Notifications = slices.DeleteFunc(slices.Clone(rec.Notifications), func(n Notification) bool {
-		return !slices.Contains(rec.Owners, n.Owner) && n.Pending == "" && !n.Notified()
+		return !slices.Contains(rec.Owners, n.Owner) && n.Pending == "" && !n.Notified() && n.Claim.By == ""
 	})
 	t.makeRoom(most)
 }
