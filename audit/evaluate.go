@@ -257,10 +257,14 @@ func (ev *Evaluation) sort() {
 	slices.SortFunc(ev.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), strings.Compare(a.Rule, b.Rule), a.Subject.Compare(b.Subject))
 	})
-	slices.SortStableFunc(ev.Advisories, func(a, b Advisory) int {
+	sortAdvisories(ev.Advisories)
+	slices.SortFunc(ev.Isolation, func(a, b rules.Isolation) int { return strings.Compare(a.Namespace, b.Namespace) })
+}
+
+func sortAdvisories(list []Advisory) {
+	slices.SortStableFunc(list, func(a, b Advisory) int {
 		return cmp.Or(strings.Compare(a.Rule, b.Rule), a.Subject.Compare(b.Subject), strings.Compare(a.Message, b.Message))
 	})
-	slices.SortFunc(ev.Isolation, func(a, b rules.Isolation) int { return strings.Compare(a.Namespace, b.Namespace) })
 }
 
 // evaluated is an Evaluation indexed by finding.

@@ -113,7 +113,7 @@ func schemaOf(t *testing.T, key config.Key) schema {
 		return schema{"enum": []string{"low", "medium", "high"}}
 	case "one or many":
 		return schema{"enum": []string{"one", "many"}}
-	case "list of keys", "list of globs":
+	case "list of keys", "list of globs", "list of annotation prefixes":
 		return listOf(text)
 	case "list of Ingress, Egress":
 		return listOf(schema{"enum": []string{"Ingress", "Egress"}})

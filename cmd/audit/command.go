@@ -17,6 +17,7 @@ import (
 
 // command is one call of the program, with everything that it may touch.
 type command struct {
+	path     string // by which the program was called
 	args     []string
 	in       io.Reader
 	out, err io.Writer
@@ -61,7 +62,7 @@ func (c command) exit(err error) int {
 			fmt.Fprintf(c.err, "audit: %s\n", safeLine(line))
 		}
 		if code == exitUsage && e == nil {
-			fmt.Fprintln(c.err, "See 'audit --help' for usage.")
+			fmt.Fprintf(c.err, "See '%s --help' for usage.\n", displayName(c.path))
 		}
 	}
 	return code

@@ -98,13 +98,18 @@ type IgnoredKind struct {
 	Group   string `json:"group,omitempty"`
 	Version string `json:"version,omitempty"`
 	Kind    string `json:"kind"`
-	Items   int    `json:"items"`
+	// RunsPods is true if its objects run workloads that no rule evaluates.
+	RunsPods bool `json:"runsPods,omitempty"`
+	Items    int  `json:"items"`
 }
 
 // Problem is something that failed, such as a document that cannot be parsed.
 type Problem struct {
 	Where  string `json:"where"`
 	Reason string `json:"reason"`
+	// Kind is the kind of the object that was lost, if rules evaluate it. Such problems
+	// come first.
+	Kind string `json:"kind,omitempty"`
 }
 
 // RuleOutcome is whether a rule was evaluated: ran, skipped (a kind it needs was not

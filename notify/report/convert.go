@@ -29,9 +29,9 @@ func fromResult(res *audit.Result) *Report {
 		Namespaces: slices.Clone(res.Only),
 		Kinds:      each(res.Reads, fromRead),
 		Ignored: each(res.Ignored, func(p audit.IgnoredKind) IgnoredKind {
-			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, Items: p.Items}
+			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, RunsPods: p.RunsPods, Items: p.Items}
 		}),
-		Problems: each(res.Problems, func(p audit.Problem) Problem { return Problem(p) }),
+		Problems: each(res.Problems, fromProblem),
 		Rules: each(res.Rules, func(o audit.Outcome) RuleOutcome {
 			return RuleOutcome{Name: o.Rule, Status: string(o.Status), Reason: o.Reason}
 		}),
@@ -44,6 +44,10 @@ func fromResult(res *audit.Result) *Report {
 		Messages:   eachOrNone(res.Messages, func(m audit.Message) Message { return Message(m) }),
 		ReportOnly: (*ReportOnly)(res.ReportOnly),
 	}
+}
+
+func fromProblem(p audit.Problem) Problem {
+	return Problem{Where: p.Where, Reason: p.Reason, Kind: p.Kind}
 }
 
 func fromRead(r snapshot.Read) KindRead {
