@@ -138,6 +138,10 @@ func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) 
 		notifier = p.Notifier(res)
 		r.Senders = notifier.Senders
 	}
+	definer, defined := p.Store.(Definer)
+	if defined && len(definer.Missing(ctx)) > 0 && !definer.CanNotify() {
+		notifier, r.Senders = nil, nil
+	}
 	records := make([]Record, len(l.stored))
 	versions := make(map[string]Stored, len(l.stored))
 	for i, st := range l.stored {
@@ -188,6 +192,11 @@ func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) 
 	if notifier != nil && ctx.Err() == nil {
 		out.Deliveries = notifier.Deliver(ctx, sorted(versions))
 		s.watch.end(PhaseDeliver)
+	}
+	if defined {
+		if missing := definer.Dropped(); len(missing) > 0 {
+			out.Problems = slices.Insert(out.Problems, 0, definitionProblem(missing, definer.CanNotify()))
+		}
 	}
 	return out, context.Cause(ctx)
 }

@@ -45,6 +45,9 @@ type Deliverer struct {
 	// finding; zero: never.
 	RemindAfter time.Duration
 	Clock       func() time.Time
+	// Patience is how long to wait for what other publishers are sending. One that runs
+	// needs a moment; one that was killed will never be done, which is a failure.
+	Patience time.Duration
 	// Memory is shared by all deliveries of the process; nil: this one has no other.
 	Memory *Memory
 }
@@ -83,6 +86,7 @@ func (d *Deliverer) Deliver(ctx context.Context, stored []audit.Stored) []audit.
 	}
 	_ = limited.Wait() // no delivery returns an error
 	unlimited.Wait()
+	d.reportUnsent(ctx, deliveries)
 	var out []audit.Delivery
 	for _, v := range deliveries {
 		out = append(out, v.results...)
