@@ -9,6 +9,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     = mvdan.cc/gofumpt@v0.12.0
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+ACTIONLINT  = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GORELEASER  = github.com/goreleaser/goreleaser/v2@v2.16.0
 
 export CGO_ENABLED ?= 0
 
@@ -47,6 +49,10 @@ lint: ## check the code with vet, staticcheck and gofumpt
 	cd e2e/image && $(GO) run $(STATICCHECK) ./...
 	@unformatted="$$($(GO) run $(GOFUMPT) -l .)"; \
 	 if [ -n "$$unformatted" ]; then echo "not formatted (run make fmt):"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: lint-workflows
+lint-workflows: ## check the GitHub workflows with actionlint
+	$(GO) run $(ACTIONLINT)
 
 # How long to run each fuzz target.
 FUZZTIME ?= 10s
@@ -113,6 +119,15 @@ image-archive: ## build the same images without a builder, as archives for docke
 image-twice: ## build the archives twice, in different folders and without a cache, and compare them
 	@IMAGE=$(IMAGE) VERSION=$(VERSION) EPOCH=$(EPOCH) e2e/image/twice.sh $(PLATFORMS)
 
+.PHONY: chart
+chart: ## package the chart into bin/, to push it to an OCI registry
+	@mkdir -p $(BIN)
+	@"$$(testdata/cluster/build.sh helm)/helm" package charts/audit --destination $(BIN)
+
+.PHONY: snapshot
+snapshot: ## build the archives of a release into dist/, unsigned and unpublished
+	$(GO) run $(GORELEASER) release --snapshot --clean --skip=sign,sbom
+
 .PHONY: licenses
 licenses: ## write the third-party licenses of the binary to bin/
 	@mkdir -p $(BIN)
@@ -130,4 +145,4 @@ e2e: ## install the image with the chart on a whole node and sweep there; needs 
 
 .PHONY: clean
 clean: ## remove the build output from the tree
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist

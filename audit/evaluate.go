@@ -88,7 +88,7 @@ func (p *Previous) firstSeen(id string, now time.Time) time.Time {
 // before returns what the earlier sweep saw in a namespace and a direction.
 func (p *Previous) before(namespace string, d snapshot.Direction) rules.Previous {
 	row, ok := p.Isolation[namespace]
-	if !ok || len(row.NotEvaluated) > 0 {
+	if !ok || len(row.NotEvaluated[d]) > 0 {
 		return rules.Previous{}
 	}
 	if d == snapshot.DirectionEgress {
@@ -257,10 +257,14 @@ func (ev *Evaluation) sort() {
 	slices.SortFunc(ev.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), strings.Compare(a.Rule, b.Rule), a.Subject.Compare(b.Subject))
 	})
-	slices.SortStableFunc(ev.Advisories, func(a, b Advisory) int {
+	sortAdvisories(ev.Advisories)
+	slices.SortFunc(ev.Isolation, func(a, b rules.Isolation) int { return strings.Compare(a.Namespace, b.Namespace) })
+}
+
+func sortAdvisories(list []Advisory) {
+	slices.SortStableFunc(list, func(a, b Advisory) int {
 		return cmp.Or(strings.Compare(a.Rule, b.Rule), a.Subject.Compare(b.Subject), strings.Compare(a.Message, b.Message))
 	})
-	slices.SortFunc(ev.Isolation, func(a, b rules.Isolation) int { return strings.Compare(a.Namespace, b.Namespace) })
 }
 
 // evaluated is an Evaluation indexed by finding.

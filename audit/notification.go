@@ -7,70 +7,10 @@ import (
 	"time"
 )
 
-// Notification is what one sender has sent, and has yet to send, to one owner about
-// a finding. A finding has one for each sender and owner, sorted by both. An event
-// is stored here before it is sent, and recorded as sent after the response.
-type Notification struct {
-	Sender, Owner string
-	Pending       Event // to be sent; empty if nothing is
-	Claim         Claim // of the publisher that is sending it
-	Last          Event // sent last; empty if nothing was
-	At            time.Time
-	// Message is the message about the opening. All others are replies to it.
-	Message MessageRef
-	// Error says why the receiver refused it permanently. It is cleared when the
-	// receiver accepts a message.
-	Error string
-}
-
-// Notified reports whether the owner was notified that the finding exists.
-func (n Notification) Notified() bool {
-	switch n.Last {
-	case "", EventResolved, EventReleased:
-		return false
-	}
-	return true
-}
-
-func compareNotifications(a, b Notification) int {
-	return cmp.Or(strings.Compare(a.Sender, b.Sender), strings.Compare(a.Owner, b.Owner))
-}
-
-// Event is what an owner is notified of.
-type Event string
-
-// The events of a finding.
-const (
-	EventOpened   Event = "opened"
-	EventReopened Event = "reopened"
-	EventChanged  Event = "changed"
-	// EventDetails is the reply with details to a message about the opening.
-	EventDetails  Event = "details"
-	EventResolved Event = "resolved"
-	EventReleased Event = "released" // it still exists, but has another owner
-	// EventReminder says that it is still open. It is never pending, because it
-	// follows from the time of the last message.
-	EventReminder Event = "reminder"
-)
-
-// MessageRef locates a message: the IDs of the channel and of the message, as the
-// receiver has them. It is zero for a receiver that has no such IDs.
-type MessageRef struct{ Channel, Message string }
-
-// Claim is held by the publisher that is about to send an event, so that no other
-// sends it too. The zero value is held by no one.
-type Claim struct {
-	By string
-	At time.Time
-	// WithLease is true if By held the Lease. If another publisher holds it now, By
-	// has lost it.
-	WithLease bool
-}
-
 // setPending stores in a transition the events that owners are to be notified of, by
 // the senders of a rule and owner, in at most so many notifications. For a finding
 // that is carried over nothing is known that they were not already notified of.
-func setPending(t *Transition, senders func(rule, owner string) []string, most int) {
+func setPending(t *Transition, senders func(rule, owner string) []string, most int, now time.Time) {
 	rec := &t.Record
 	if senders == nil || t.Delete || t.Why == ReasonCarriedOver || rec.State == StatePending {
 		return
@@ -78,11 +18,11 @@ func setPending(t *Transition, senders func(rule, owner string) []string, most i
 	was := rec.Notifications
 	if rec.State == StateResolved {
 		for _, n := range was {
-			n.Pending = pendingAfterResolve(n, senders(rec.Rule, n.Owner))
+			n.setPending(pendingAfterResolve(n, senders(rec.Rule, n.Owner), now))
 			rec.SetNotification(n)
 		}
 	} else {
-		setPendingWhileOpen(t, senders, most)
+		setPendingWhileOpen(t, senders, most, now)
 	}
 	if !slices.Equal(was, rec.Notifications) {
 		t.Write = true
@@ -92,15 +32,15 @@ func setPending(t *Transition, senders func(rule, owner string) []string, most i
 // pendingAfterResolve returns the pending event of a resolved finding. An owner who
 // was never notified of the finding, and has no pending event, is not notified of its
 // end.
-func pendingAfterResolve(n Notification, senders []string) Event {
-	if (n.Notified() && n.Pending != EventReleased || n.Pending != "") && slices.Contains(senders, n.Sender) {
+func pendingAfterResolve(n Notification, senders []string, now time.Time) Event {
+	if (n.mayBeNotified(now) || n.Pending != "") && slices.Contains(senders, n.Sender) {
 		return EventResolved
 	}
 	return ""
 }
 
 // setPendingWhileOpen is setPending for an open finding.
-func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []string, most int) {
+func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []string, most int, now time.Time) {
 	rec := &t.Record
 	wanted := map[[2]string]bool{}
 	for _, owner := range rec.Owners {
@@ -111,7 +51,7 @@ func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []strin
 			if pending != n.Pending && (pending == EventOpened || pending == EventReopened) {
 				t.newToOwner = true
 			}
-			n.Pending = pending
+			n.setPending(pending)
 			rec.SetNotification(n)
 		}
 	}
@@ -119,16 +59,18 @@ func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []strin
 		if wanted[[2]string{n.Sender, n.Owner}] {
 			continue
 		}
-		n.Pending = ""
+		pending := Event("")
 		owns := slices.Contains(rec.Owners, n.Owner) || slices.Contains(t.overflow, n.Owner)
-		if n.Notified() && !owns && slices.Contains(senders(rec.Rule, n.Owner), n.Sender) {
-			n.Pending = EventReleased
+		if n.mayBeNotified(now) && !owns && slices.Contains(senders(rec.Rule, n.Owner), n.Sender) {
+			pending = EventReleased
 		}
+		n.setPending(pending)
 		rec.SetNotification(n)
 	}
-	// A former owner who was notified of that, or was never notified, is forgotten.
+	// A former owner who was notified of that, or was never notified, is forgotten, but
+	// not while a publisher may be notifying them.
 	rec.Notifications = slices.DeleteFunc(slices.Clone(rec.Notifications), func(n Notification) bool {
-		return !slices.Contains(rec.Owners, n.Owner) && n.Pending == "" && !n.Notified()
+		return !slices.Contains(rec.Owners, n.Owner) && n.Pending == "" && !n.Notified() && n.Claim.By == ""
 	})
 	t.makeRoom(most)
 }

@@ -132,11 +132,15 @@ func (p *Published) findings() []Finding {
 func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) {
 	ctx := l.held
 	r := p.Reconciler
-	r.Now, r.Fallback = res.Started, cmp.Or(r.Fallback, s.fallback)
+	r.Now, r.Clock, r.Fallback = res.Started, s.watch.began, cmp.Or(r.Fallback, s.fallback)
 	var notifier Notifier
 	if p.Notifier != nil {
 		notifier = p.Notifier(res)
 		r.Senders = notifier.Senders
+	}
+	definer, defined := p.Store.(Definer)
+	if defined && len(definer.Missing(ctx)) > 0 && !definer.CanNotify() {
+		notifier, r.Senders = nil, nil
 	}
 	records := make([]Record, len(l.stored))
 	versions := make(map[string]Stored, len(l.stored))
@@ -188,6 +192,11 @@ func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) 
 	if notifier != nil && ctx.Err() == nil {
 		out.Deliveries = notifier.Deliver(ctx, sorted(versions))
 		s.watch.end(PhaseDeliver)
+	}
+	if defined {
+		if missing := definer.Dropped(); len(missing) > 0 {
+			out.Problems = slices.Insert(out.Problems, 0, definitionProblem(missing, definer.CanNotify()))
+		}
 	}
 	return out, context.Cause(ctx)
 }

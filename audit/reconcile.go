@@ -13,9 +13,12 @@ type Hold = config.Hold
 
 // Reconciler holds the settings of Reconcile.
 type Reconciler struct {
-	Now  time.Time
-	Hold func(rule string) Hold
-	Keep time.Duration // how long a resolved finding is kept
+	Now time.Time // when the sweep started
+	// Clock is the time at which what is stored was read; Now by default. Stored times
+	// that are later come from a clock that is ahead.
+	Clock time.Time
+	Hold  func(rule string) Hold
+	Keep  time.Duration // how long a resolved finding is kept
 	// MaxNew is how many findings one sweep may open before it is a storm.
 	MaxNew int
 	// Senders returns the names of the senders that notify an owner of the findings
@@ -38,7 +41,10 @@ func (r Reconciler) Reconcile(stored []Record, ev *Evaluation) []Transition {
 	known := map[string]bool{}
 	for _, rec := range stored {
 		known[rec.ID] = true
-		out = append(out, r.stored(rec, index))
+		rec, ahead := clampTimes(rec, r.clock())
+		t := r.stored(rec, index)
+		t.Write = t.Write || ahead && !t.Delete
+		out = append(out, t)
 	}
 	for _, f := range ev.Findings {
 		if !known[f.ID] {
@@ -46,11 +52,18 @@ func (r Reconciler) Reconcile(stored []Record, ev *Evaluation) []Transition {
 		}
 	}
 	for i := range out {
-		setPending(&out[i], r.Senders, r.MaxNotifications)
+		setPending(&out[i], r.Senders, r.MaxNotifications, r.clock())
 	}
 	r.markStorm(out)
 	slices.SortFunc(out, func(a, b Transition) int { return cmp.Compare(a.Record.ID, b.Record.ID) })
 	return out
+}
+
+func (r Reconciler) clock() time.Time {
+	if r.Clock.After(r.Now) {
+		return r.Clock
+	}
+	return r.Now
 }
 
 // first returns the transition of a finding that is not stored.
@@ -157,4 +170,33 @@ func (r Reconciler) markStorm(all []Transition) {
 			all[i].Record.Storm = true
 		}
 	}
+}
+
+// tolerance is how far ahead a stored time may be without being corrected.
+const tolerance = time.Minute
+
+// clampTimes returns a record without times that are in the future, and whether there
+// were any: they come from a publisher whose clock is ahead, and would silence the
+// finding for as long. The time of a claim identifies the claim and stays.
+func clampTimes(r Record, now time.Time) (Record, bool) {
+	clamped := false
+	clamp := func(t *time.Time) {
+		if t.Sub(now) > tolerance {
+			*t, clamped = now, true
+		}
+	}
+	for _, t := range []*time.Time{&r.FirstSeen, &r.OpenedAt, &r.ResolvedAt} {
+		clamp(t)
+	}
+	for _, n := range r.Notifications {
+		clamp(&n.At)
+		clamp(&n.Attempt.At)
+		if n.Claim.By == "" {
+			clamp(&n.Claim.At)
+		}
+		if clamped {
+			r.SetNotification(n)
+		}
+	}
+	return r, clamped
 }

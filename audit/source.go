@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -22,24 +23,39 @@ type Source interface {
 type Reading struct {
 	Problems []Problem
 	Ignored  []IgnoredKind
+	// Notes are about the source as a whole: nothing is wrong with any part of it, but its
+	// reader should know. Each becomes an advisory of RuleManifests.
+	Notes []string
 }
+
+// RuleManifests is the rule of advisories about manifests as a whole.
+const RuleManifests = "manifests"
 
 // Problem is something that could not be read and that belongs to no single kind,
 // such as a document that does not parse.
 type Problem struct {
 	Where  string // for people, such as file and document number
 	Reason string
+	// Kind is the kind of the object that was lost, such as "Ingress", if rules evaluate
+	// it.
+	Kind string
+	// Like is what the reason has in common with those of similar problems, if the reason
+	// itself differs.
+	Like string
 }
 
 // IgnoredKind counts the objects of a kind that no rule needs.
 type IgnoredKind struct {
 	Group, Version, Kind string
-	Items                int
+	// RunsPods is true if its objects run workloads. If rules evaluate workloads, they
+	// miss these.
+	RunsPods bool
+	Items    int
 }
 
 func compareIgnored(a, b IgnoredKind) int {
 	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind),
-		strings.Compare(a.Version, b.Version))
+		strings.Compare(a.Version, b.Version), cmp.Compare(fmt.Sprint(a.RunsPods), fmt.Sprint(b.RunsPods)))
 }
 
 // Rereader reads parts of a cluster again.

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // Stored is a record as a store holds it.
@@ -38,6 +39,34 @@ type Store interface {
 	// Delete removes a record, or returns ErrConflict as Update does. Deleting a
 	// record that is already gone is not an error.
 	Delete(ctx context.Context, s Stored) error
+}
+
+// Definer is a Store whose definition may lack fields of a record, such as one that was
+// not upgraded with the program. They are lost without an error.
+type Definer interface {
+	// Missing returns the fields that the definition lacks, sorted. It reads the
+	// definition again.
+	Missing(ctx context.Context) []string
+	// Dropped returns those that are known, without reading anything.
+	Dropped() []string
+	// CanNotify reports whether owners can be notified at all: whether it can be stored
+	// that they were.
+	CanNotify() bool
+}
+
+// UpgradeCommand upgrades the definition of findings.
+const UpgradeCommand = "kubectl apply --server-side --force-conflicts -f https://raw.githubusercontent.com/eventuallytrue/audit/main/audit/api/v1alpha1/eventuallytrue.dev_findings.yaml"
+
+// definitionProblem says that the definition lacks fields.
+func definitionProblem(missing []string, canNotify bool) Failure {
+	reason := "it lacks " + strings.Join(missing, ", ") + ", which the API server drops"
+	if !canNotify {
+		reason += "; no one is notified, because that could not be stored"
+	}
+	return Failure{
+		Stage: StageStore, Where: "the CustomResourceDefinition of findings is out of date",
+		Reason: reason + ". Upgrade it: " + UpgradeCommand,
+	}
 }
 
 // The reasons why a write is rejected. A store wraps them.

@@ -51,11 +51,24 @@ func sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config,
 		Problems:   reading.Problems,
 		Rules:      s.evaluation.Rules,
 		Findings:   s.evaluation.Findings,
-		Advisories: s.evaluation.Advisories,
+		Advisories: withNotes(s.evaluation.Advisories, reading.Notes, c.Cluster),
 		Isolation:  s.evaluation.Isolation,
 		Ownership:  s.evaluation.Ownership,
 		Exceptions: s.evaluation.Exceptions,
 	}, s, nil
+}
+
+// withNotes returns the advisories of an evaluation with the notes of its source.
+func withNotes(advisories []Advisory, notes []string, source string) []Advisory {
+	if len(notes) == 0 {
+		return advisories
+	}
+	all := slices.Clone(advisories)
+	for _, note := range notes {
+		all = append(all, Advisory{Rule: RuleManifests, Subject: rules.Subject{Kind: "Manifests", Name: source}, Message: note})
+	}
+	sortAdvisories(all)
+	return all
 }
 
 // swept is what a sweep read and found.
@@ -123,6 +136,9 @@ func Filter(r *Result, namespaces []string) {
 			slices.ContainsFunc(objects, func(o rules.Object) bool { return slices.Contains(namespaces, o.Namespace) })
 	}
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return !concerns(f.Subject, f.Objects) })
-	r.Advisories = slices.DeleteFunc(r.Advisories, func(a Advisory) bool { return !concerns(a.Subject, a.Objects) })
+	// What is said of all manifests concerns each namespace.
+	r.Advisories = slices.DeleteFunc(r.Advisories, func(a Advisory) bool {
+		return a.Rule != RuleManifests && !concerns(a.Subject, a.Objects)
+	})
 	r.Isolation = slices.DeleteFunc(r.Isolation, func(i rules.Isolation) bool { return !slices.Contains(namespaces, i.Namespace) })
 }

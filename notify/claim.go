@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,12 +15,9 @@ import (
 )
 
 const (
-	// claimExpiry is how long a claim keeps other publishers away. It exceeds
-	// maxDelivery, so the claimant has stopped by then, by more than clocks differ.
-	claimExpiry = 10 * time.Minute
 	// recordGrace is how long recording may take after the context has ended: what is
 	// not recorded is sent again.
-	recordGrace  = 10 * time.Second
+	recordGrace  = Grace/2 + time.Second
 	writesAtOnce = 8
 	// maxTries bounds how often a change is repeated after another publisher has
 	// changed the finding.
@@ -95,144 +93,203 @@ type claims struct {
 	withLease   bool
 	remindAfter time.Duration
 	clock       func() time.Time
+	memory      *Memory
 }
 
-// claim claims items before they are sent, so that no other publisher sends them too,
-// and returns those it got, as they are stored now.
-func (c *claims) claim(ctx context.Context, items []Item) ([]Item, error) {
+// failedItem is a finding whose notification could not be stored.
+type failedItem struct {
+	id  string
+	err error
+}
+
+// errTakenOver is why an event is not recorded although it was sent.
+var errTakenOver = errors.New("another publisher took over before it was recorded, and may repeat it")
+
+// newClaim returns a claim as it is stored, in whole seconds.
+func (c *claims) newClaim() audit.Claim {
+	return audit.Claim{By: c.publisher, At: c.clock().UTC().Truncate(time.Second), WithLease: c.withLease}
+}
+
+// seen returns for how long the process has seen a notification claimed as it is.
+func (c *claims) seen(it Item, n *audit.Notification) time.Duration {
+	return c.memory.seen(notificationKey{it.Record.ID, n.Sender, n.Owner}, n.Claim, c.clock())
+}
+
+// claim claims items before they are sent, so that no other publisher sends them too. It
+// stops when the given time is over, but not before the first item. It returns the items
+// it got, as they are stored now, those it had no time for, and those that could not be
+// updated: one of them must not hold up the others.
+func (c *claims) claim(ctx context.Context, items []Item, within time.Duration) (claimed, rest []Item, failed []failedItem) {
+	claim, began := c.newClaim(), time.Now()
 	var mu sync.Mutex
-	var claimed []Item
-	err := each(items, func(it Item) error {
-		var owners []string
-		err := c.changeEach(ctx, it, func(n *audit.Notification) bool {
-			if !c.mayClaim(*n, it) {
-				return false
-			}
-			n.Claim = audit.Claim{By: c.publisher, At: c.clock(), WithLease: c.withLease}
-			owners = append(owners, n.Owner)
-			return true
-		}, func() { owners = nil })
-		if err != nil || len(owners) == 0 {
-			return err
+	var g errgroup.Group
+	g.SetLimit(writesAtOnce)
+	for i, it := range items {
+		if context.Cause(ctx) != nil || i > 0 && time.Since(began) >= within {
+			rest = append(rest, items[i:]...)
+			break
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		it.Owners, it.Record = owners, c.record(it.Record.ID)
-		claimed = append(claimed, it)
-		return nil
-	})
-	if err != nil {
-		c.release(ctx, claimed, "")
-		return nil, err
+		g.Go(func() error {
+			owners, err := c.claimOne(ctx, it, claim)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && len(owners) > 0:
+				it.Owners, it.Record, it.claim = owners, c.record(it.Record.ID), claim
+				claimed = append(claimed, it)
+			case err == nil, errors.Is(err, audit.ErrNotStored):
+			case ctx.Err() != nil:
+				rest = append(rest, it)
+			default:
+				failed = append(failed, failedItem{it.Record.ID, err})
+			}
+			return nil
+		})
 	}
+	_ = g.Wait() // each error is in failed
 	sortItems(claimed)
-	return claimed, nil
+	slices.SortFunc(failed, func(a, b failedItem) int { return strings.Compare(a.id, b.id) })
+	return claimed, rest, failed
 }
 
-// mayClaim reports whether an item is still pending and no other publisher is sending
-// it. The holder of the Lease may take over the claim of a previous holder.
-func (c *claims) mayClaim(n audit.Notification, it Item) bool {
-	if it.Event == audit.EventReminder {
-		if n.Pending != "" || !n.Notified() || !n.At.Equal(it.NotifiedAt) && c.clock().Sub(n.At) < c.remindAfter {
+// claimOne claims an item for each of its owners, and returns those it got.
+func (c *claims) claimOne(ctx context.Context, it Item, claim audit.Claim) (owners []string, err error) {
+	err = c.changeEach(ctx, it, func(n *audit.Notification) bool {
+		if it.Event == audit.EventReminder && !n.At.Equal(it.NotifiedAt) && c.clock().Sub(n.At) < c.remindAfter {
+			return false // another publisher has just reminded them
+		}
+		if !n.Take(it.Event, claim, c.seen(it, n), c.clock()) {
 			return false
 		}
-	} else if n.Pending != it.Event {
-		return false
-	}
-	if n.Claim.By == "" || n.Claim.By == c.publisher || n.Claim.WithLease && c.withLease {
+		owners = append(owners, n.Owner)
 		return true
-	}
-	return c.clock().Sub(n.Claim.At).Abs() >= claimExpiry
+	}, func() { owners = nil })
+	return owners, err
 }
 
 // release gives up the claims on items that were not sent. If they were refused, the
 // time and the reason are kept, so that they are not tried again at once.
 func (c *claims) release(ctx context.Context, items []Item, refused string) {
-	ctx, cancel := withGrace(ctx, recordGrace)
+	ctx, cancel := WithGrace(ctx, recordGrace)
 	defer cancel()
 	// A claim that cannot be released expires.
 	_ = each(items, func(it Item) error {
 		return c.changeEach(ctx, it, func(n *audit.Notification) bool {
-			if n.Claim.By != c.publisher {
-				return false
-			}
-			n.Claim = audit.Claim{}
 			if refused != "" {
-				n.Claim.At, n.Error = c.clock(), refused
+				return n.Refused(refused, it.claim, c.clock())
 			}
-			return true
+			return n.Release(it.claim)
 		})
 	})
 }
 
 // forget records obsolete items as done without sending anything.
 func (c *claims) forget(ctx context.Context, items []Item) error {
+	claim := c.newClaim()
 	return each(items, func(it Item) error {
 		return c.changeEach(ctx, it, func(n *audit.Notification) bool {
-			if n.Pending != it.Event {
-				return false
-			}
-			n.Last, n.Pending, n.Claim = it.Event, "", audit.Claim{}
-			return true
+			return n.Forget(it.Event, claim, c.seen(it, n))
 		})
 	})
 }
 
-// recordSent records the items that a message covers, and returns those that are left
-// to send. It outlasts the context: what is sent and not recorded is sent again.
-func (c *claims) recordSent(ctx context.Context, items []Item, m Message, at audit.MessageRef) (left []Item, err error) {
-	ctx, cancel := withGrace(ctx, recordGrace)
-	defer cancel()
+// coveredItem is an item that a message covers, and the event that is pending after it.
+type coveredItem struct {
+	Item
+	next audit.Event
+}
+
+// split splits items into those that a message covers and the others.
+func (m *Message) split(items []Item) (covered []coveredItem, left []Item) {
 	type key struct {
 		id    string
 		event audit.Event
 	}
-	covered := map[key]audit.Event{}
-	for _, done := range m.Covers {
-		covered[key{done.ID, done.Event}] = done.Next
+	by := map[key]audit.Event{}
+	for _, c := range m.Covers {
+		by[key{c.ID, c.Event}] = c.Next
 	}
-	var sent []Item
 	for _, it := range items {
-		next, ok := covered[key{it.Record.ID, it.Event}]
-		switch {
-		case !ok:
+		if next, ok := by[key{it.Record.ID, it.Event}]; ok {
+			covered = append(covered, coveredItem{it, next})
+		} else {
 			left = append(left, it)
-			continue
-		case next != "":
-			further := it
-			further.Event = next
+		}
+	}
+	return covered, left
+}
+
+// recordSent records the items that a message covers. It returns the items that are left
+// to send, and those that could not be recorded, which the memory keeps.
+func (c *claims) recordSent(ctx context.Context, items []Item, m *Message, at audit.MessageRef) (left []Item, failed []failedItem) {
+	covered, left := m.split(items)
+	now := c.clock()
+	outcome := func(it coveredItem) accepted {
+		return accepted{it.Event, it.next, it.claim, now, it.refused, at, m.StartsThread}
+	}
+	failed = c.recordEach(ctx, covered, func(it coveredItem, n *audit.Notification) bool { return outcome(it).record(n) })
+	for _, it := range covered {
+		n := slices.IndexFunc(failed, func(f failedItem) bool { return f.id == it.Record.ID })
+		switch {
+		case n < 0 && it.next != "":
+			further := it.Item
+			further.Event, further.attempt = it.next, audit.Attempt{}
 			if m.StartsThread {
 				further.Message = at
 			}
 			left = append(left, further)
-		}
-		sent = append(sent, it)
-	}
-	err = each(sent, func(it Item) error {
-		return c.changeEach(ctx, it, func(n *audit.Notification) bool {
-			c.markSent(n, it, covered[key{it.Record.ID, it.Event}])
-			if m.StartsThread {
-				n.Message = at
+		case n >= 0 && !errors.Is(failed[n].err, errTakenOver):
+			for _, owner := range it.Owners {
+				c.memory.remember(notificationKey{it.Record.ID, c.sender, owner}, outcome(it))
 			}
-			return true
-		})
-	})
-	return left, err
+		}
+	}
+	return left, failed
 }
 
-// markSent updates a notification after its message was sent. An event that became
-// pending in the meantime stays pending.
-func (c *claims) markSent(n *audit.Notification, it Item, next audit.Event) {
-	n.At, n.Error = c.clock(), it.refused
-	if it.Event != audit.EventReminder && it.Event != audit.EventDetails {
-		n.Last = it.Event
+// recordUnconfirmed records that the message that covers some items may have arrived, and
+// returns the items that are left to send, and those that could not be recorded.
+func (c *claims) recordUnconfirmed(ctx context.Context, items []Item, m *Message, why string) (left []Item, failed []failedItem) {
+	covered, left := m.split(items)
+	now := c.clock()
+	return left, c.recordEach(ctx, covered, func(it coveredItem, n *audit.Notification) bool {
+		return n.Unconfirmed(it.Event, m.Key, why, it.claim, now)
+	})
+}
+
+// recordEach stores the outcome of a message in the notifications of the items that it
+// covers, while they have the claim under which it was sent, and returns those where that
+// failed. It outlasts the context: what is sent and not recorded is sent again.
+func (c *claims) recordEach(ctx context.Context, items []coveredItem, f func(coveredItem, *audit.Notification) bool) (failed []failedItem) {
+	ctx, cancel := WithGrace(ctx, recordGrace)
+	defer cancel()
+	var mu sync.Mutex
+	var g errgroup.Group
+	g.SetLimit(writesAtOnce)
+	for _, it := range items {
+		g.Go(func() error {
+			lost := false
+			err := c.changeEach(ctx, it.Item, func(n *audit.Notification) bool {
+				if f(it, n) {
+					return true
+				}
+				lost = true
+				return false
+			}, func() { lost = false })
+			if err == nil && lost {
+				err = errTakenOver
+			}
+			if err != nil && !errors.Is(err, audit.ErrNotStored) {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = append(failed, failedItem{it.Record.ID, err})
+			}
+			return nil
+		})
 	}
-	if n.Pending == it.Event || n.Pending == "" {
-		n.Pending = next
-	}
-	if next == "" {
-		n.Claim = audit.Claim{}
-	}
+	_ = g.Wait() // each error is in failed
+	slices.SortFunc(failed, func(a, b failedItem) int { return strings.Compare(a.id, b.id) })
+	return failed
 }
 
 // changeEach stores what f makes of the notification of each owner of an item. f may
@@ -275,15 +332,4 @@ func each(items []Item, f func(Item) error) error {
 		})
 	}
 	return g.Wait()
-}
-
-// withGrace returns a context that ends d after ctx does.
-func withGrace(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		if Sleep(longer, d) == nil {
-			cancel()
-		}
-	})
-	return longer, func() { stop(); cancel() }
 }

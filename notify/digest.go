@@ -31,9 +31,12 @@ type Sender interface {
 	Plan(Digest) []Message
 	// Send sends one message of a plan, as a reply to thread unless that is zero,
 	// and returns where the message is. It waits as long as the receiver asks for and
-	// retries transient failures, within the deadline of the context. An error that
-	// wraps ErrRefused is permanent; any other error may go away before the next
-	// sweep. No error contains a secret.
+	// retries transient failures, within the deadline of the context. Once the context
+	// has ended it starts no request, but lets one that is under way finish within
+	// Grace. An error that wraps ErrRefused is permanent. One that wraps ErrUnconfirmed
+	// says that the message may have arrived; it was not sent again. After any other
+	// error it has not arrived, and the next sweep may succeed. No error contains a
+	// secret.
 	Send(ctx context.Context, to Recipient, m Message, thread audit.MessageRef) (audit.MessageRef, error)
 }
 
@@ -77,7 +80,9 @@ type Item struct {
 	NotifiedAt time.Time
 	Message    audit.MessageRef // that announced the finding, zero if none did
 
-	refused string // why it goes to the fallback owner
+	claim   audit.Claim   // of this publisher
+	attempt audit.Attempt // the last one, if its outcome is unknown
+	refused string        // why it goes to the fallback owner
 }
 
 func sortItems(items []Item) {
@@ -100,8 +105,11 @@ type Message struct {
 	// Optional messages cover nothing. They are sent after all others, and a failure
 	// does not fail the delivery.
 	Optional bool
-	Body     any    // the sender's own
-	Text     string // the message as people read it, for a preview
+	// Key identifies the message to a receiver that recognizes a message that is sent
+	// again: it is the same in every attempt. The Deliverer sets it.
+	Key  string
+	Body any    // the sender's own
+	Text string // the message as people read it, for a preview
 }
 
 // NoParent is the Message.Parent of a message that does not reply to another one of
@@ -120,6 +128,10 @@ type Covered struct {
 // the config or the receiver must change first.
 var ErrRefused = errors.New("it was refused")
 
+// ErrUnconfirmed is wrapped by the errors of messages that may have arrived, because the
+// response was lost.
+var ErrUnconfirmed = errors.New("it may have arrived")
+
 // Refused returns an error that wraps ErrRefused and whose text is the reason only.
 func Refused(reason string) error { return refusal(reason) }
 
@@ -128,15 +140,3 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 
 func (r refusal) Unwrap() error { return ErrRefused }
-
-// Sleep waits for d. If the context ends first, it returns the cause of that.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

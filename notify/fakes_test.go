@@ -116,6 +116,7 @@ type fakeSender struct {
 	where    []string // channel and thread of each of sent
 	reopened []int    // how often the finding of each of sent had been reopened
 	count    int
+	keys     []string // of the messages, in the order of arrival
 	// refuse is called before a message arrives, answer after.
 	refuse func(to notify.Recipient) error
 	answer func(to notify.Recipient) error
@@ -156,6 +157,7 @@ func (s *fakeSender) Send(ctx context.Context, to notify.Recipient, m notify.Mes
 		}
 	}
 	s.count++
+	s.keys = append(s.keys, m.Key)
 	for _, c := range m.Covers {
 		for _, it := range m.Body.(notify.Digest).Items {
 			if it.Record.ID == c.ID && (it.Event == c.Event || c.Event == audit.EventDetails) {

@@ -10,10 +10,6 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 )
 
-// refusedRetry is how long to wait before what was refused is tried again: each try
-// costs two writes per finding.
-const refusedRetry = time.Hour
-
 // group is what is pending for one recipient, before any publisher has claimed it.
 type group struct {
 	groupKey
@@ -23,7 +19,12 @@ type group struct {
 	// they were notified of them. Whoever is notified in their place never had them.
 	obsolete []Item
 	open     int
-	refused  string // why it was refused less than refusedRetry ago
+	refused  string // why it was refused less than audit.RefusedRetry ago
+	// unconfirmed counts the findings that wait because an earlier message about them
+	// may have arrived, and next is when the first of them is sent again.
+	unconfirmed int
+	next        time.Time
+	lost        string // why it is unknown whether it arrived
 }
 
 // groupKey identifies a recipient of a sender.
@@ -60,7 +61,7 @@ func pendingGroups(stored []audit.Stored, routes Routes, remindAfter time.Durati
 	maps.DeleteFunc(groups, func(_ groupKey, g *group) bool {
 		g.dropReminders(remindAfter, now)
 		sortItems(g.items)
-		return len(g.items) == 0 && len(g.obsolete) == 0 && g.refused == ""
+		return len(g.items) == 0 && len(g.obsolete) == 0 && g.refused == "" && g.unconfirmed == 0
 	})
 	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return a.compare(b.groupKey) })
 }
@@ -72,11 +73,17 @@ func (g *group) add(rec *audit.Record, n audit.Notification, now time.Time) {
 	if event == "" && rec.State == audit.StateOpen && n.Notified() && slices.Contains(rec.Owners, n.Owner) {
 		event = audit.EventReminder
 	}
-	switch {
-	case event == "":
+	if event == "" {
 		return
-	case n.Error != "" && now.Sub(n.Claim.At) < refusedRetry:
+	}
+	switch at, why := n.NextTry(now); why {
+	case audit.DeliveryRejected:
 		g.refused = n.Error
+		return
+	case audit.DeliveryUnconfirmed:
+		if g.unconfirmed++; g.unconfirmed == 1 || at.Before(g.next) {
+			g.next, g.lost = at, n.Error
+		}
 		return
 	}
 	if event == audit.EventReleased && g.owner != n.Owner && n.Message != (audit.MessageRef{}) && n.Message.Channel != g.address {
@@ -85,7 +92,7 @@ func (g *group) add(rec *audit.Record, n audit.Notification, now time.Time) {
 	}
 	// The items of one finding are the last ones.
 	for i := len(g.items) - 1; i >= 0 && g.items[i].Record.ID == rec.ID; i-- {
-		if it := &g.items[i]; it.Event == event {
+		if it := &g.items[i]; it.Event == event && it.attempt.ID == n.Attempt.ID {
 			it.Owners = append(it.Owners, n.Owner)
 			if n.At.Before(it.NotifiedAt) {
 				it.NotifiedAt = n.At
@@ -94,7 +101,7 @@ func (g *group) add(rec *audit.Record, n audit.Notification, now time.Time) {
 		}
 	}
 	g.items = append(g.items, Item{
-		Record: *rec, Owners: []string{n.Owner}, Event: event, Last: n.Last, Message: n.Message, NotifiedAt: n.At,
+		Record: *rec, Owners: []string{n.Owner}, Event: event, Last: n.Last, Message: n.Message, NotifiedAt: n.At, attempt: n.Attempt,
 	})
 }
 
@@ -107,4 +114,37 @@ func (g *group) dropReminders(remindAfter time.Duration, now time.Time) {
 	if !due {
 		g.items = slices.DeleteFunc(g.items, func(it Item) bool { return it.Event == audit.EventReminder })
 	}
+}
+
+// sets returns the items in the sets in which they are sent: those of an earlier message
+// whose outcome is unknown once more together, so that a receiver can recognize that
+// message, and after all others, which must not wait for them.
+func (g *group) sets() [][]Item {
+	by := map[string][]Item{}
+	for _, it := range g.items {
+		by[it.attempt.ID] = append(by[it.attempt.ID], it)
+	}
+	var out [][]Item
+	for _, id := range slices.Sorted(maps.Keys(by)) { // the others have no ID
+		out = append(out, by[id])
+	}
+	return out
+}
+
+// oldestFirst sorts items by the time since when they are pending, as far as that is
+// stored, and otherwise leaves them in their order.
+func oldestFirst(items []Item) []Item {
+	out := slices.Clone(items)
+	slices.SortStableFunc(out, func(a, b Item) int { return a.since().Compare(b.since()) })
+	return out
+}
+
+func (it *Item) since() time.Time {
+	switch {
+	case it.Event == audit.EventReminder:
+		return it.NotifiedAt
+	case it.Record.State == audit.StateResolved:
+		return it.Record.ResolvedAt
+	}
+	return it.Record.OpenedAt
 }

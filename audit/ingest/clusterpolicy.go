@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -158,10 +159,20 @@ type clusterPeer struct {
 	fields int // set in the object, known or not
 }
 
-// UnmarshalJSON also counts the fields.
-func (p *clusterPeer) UnmarshalJSON(data []byte) error {
+// setFields returns the fields of an object that are not null. A null is an absent field.
+func setFields(data []byte) (map[string]json.RawMessage, error) {
 	var all map[string]json.RawMessage
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &all); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(all, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	return all, nil
+}
+
+// UnmarshalJSON also counts the fields.
+func (p *clusterPeer) UnmarshalJSON(data []byte) error {
+	all, err := setFields(data)
+	if err != nil {
 		return err
 	}
 	type plain clusterPeer
@@ -181,6 +192,13 @@ type clusterSelector struct {
 
 // UnmarshalJSON also looks for unknown fields.
 func (s *clusterSelector) UnmarshalJSON(data []byte) error {
+	all, err := setFields(data)
+	if err != nil {
+		return err
+	}
+	if data, err = json.Marshal(all); err != nil {
+		return err
+	}
 	unknown, err := kjson.UnmarshalStrict(data, &s.labels)
 	s.unknown = len(unknown) > 0
 	return err

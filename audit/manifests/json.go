@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // maxJSON bounds the bytes of one JSON value, which is held as a whole. It is larger
@@ -48,17 +52,16 @@ func (r *reader) readJSON(ctx context.Context, name string, in io.Reader) {
 		limited.end = values.InputOffset() + maxJSON
 		// The text belongs to the decoder, which spares a copy of it.
 		read := eachValue(func(text []byte) {
-			r.documents++
 			r.object(where, text, typeMeta{}, 0)
 		})
 		switch err := values.Decode(&read); {
 		case errors.Is(err, io.EOF):
 			return
 		case errors.Is(err, errTooLarge):
-			r.problem(where, fmt.Errorf("%w; what follows was not read", err))
+			r.problems.add(where, fmt.Errorf("%w; what follows was not read", err))
 			return
 		case err != nil:
-			r.problem(where, fmt.Errorf("parse JSON: %w; what follows was not read", err))
+			r.unparsedJSON(where, fmt.Errorf("parse JSON: %w; what follows was not read", err))
 			return
 		}
 	}
@@ -79,4 +82,53 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	n, err := l.in.Read(p[:min(int64(len(p)), l.end-l.at)])
 	l.at += int64(n)
 	return n, err
+}
+
+// unparsedJSON records a JSON value that does not parse. The text is gone, so that of the
+// file says whether it may have held an object.
+func (r *reader) unparsedJSON(where string, err error) {
+	const head = 64 << 10 // has the type of an object that is not a list
+	text, readErr := textOf(r.path, head)
+	switch {
+	case r.path == "" || readErr != nil:
+		r.problems.add(where, err)
+	case len(text) < head:
+		r.unparsed(where, text, err)
+	case fileMentionsType(r.path):
+		r.problems.add(where, err)
+	default:
+		r.problems.untyped(where, err)
+	}
+}
+
+// textOf returns the first bytes of a file again.
+func textOf(path string, limit int64) ([]byte, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // it was only read
+	return io.ReadAll(io.LimitReader(decoded(in), limit))
+}
+
+// fileMentionsType reports whether a file may have an object. If it cannot be read again, it
+// may.
+func fileMentionsType(path string) bool {
+	for _, mention := range typeMention {
+		in, err := os.Open(path)
+		if err != nil {
+			return true
+		}
+		found := mention.MatchReader(bufio.NewReader(decoded(in)))
+		_ = in.Close() // it was only read
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// decoded returns a stream in UTF-8: PowerShell writes the output of kubectl in UTF-16.
+func decoded(in io.Reader) io.Reader {
+	return transform.NewReader(in, unicode.BOMOverride(transform.Nop))
 }

@@ -1,11 +1,16 @@
 package manifests
 
 import (
+	"cmp"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -15,14 +20,19 @@ import (
 type entry struct {
 	kind snapshot.Kind
 	name string
+	// few is true if only some objects of the kind matter.
+	few bool
 	// versions are the versions that take can decode.
 	versions []string
 	// take ingests an object and returns its name, with the namespace completed.
 	take func(r *reader, data []byte) (types.NamespacedName, error)
 }
 
-// entryMap returns the entries by group, version and kind of their objects. Some kinds
-// used to be served in the group extensions.
+// entryMap returns the entries by group, version and kind of their objects. An object of
+// the group extensions is the same object in the group that replaced it: the kinds below
+// that name extensions are those that Kubernetes stored once and served in both groups
+// (pkg/kubeapiserver/default_storage_factory_builder.go and the deprecation guide).
+// Calico's two groups are told apart in the snapshot, because their names may differ.
 func entryMap() map[schema.GroupVersionKind]entry {
 	m := map[schema.GroupVersionKind]entry{}
 	for _, e := range append(entries(), admissionEntries()...) {
@@ -51,8 +61,8 @@ func addCustom(m map[schema.GroupVersionKind]entry, c ingest.Custom) {
 
 // customEntries returns the entries of a custom kind.
 func customEntries(c ingest.Custom) map[schema.GroupVersionKind]entry {
-	e := entry{kind: c.Kind, name: c.Object, take: func(r *reader, data []byte) (types.NamespacedName, error) {
-		data, name, err := complete(data, c.Namespaced)
+	e := entry{kind: c.Kind, name: c.Object, few: len(c.Only) > 0, take: func(r *reader, data []byte) (types.NamespacedName, error) {
+		data, name, err := r.complete(c.Kind, data, c.Namespaced)
 		if err != nil {
 			return name, err
 		}
@@ -82,7 +92,7 @@ func entries() []entry {
 		namespaced(snapshot.StatefulSets, "StatefulSet", (*ingest.Ingester).StatefulSet, workloads, "v1beta1", "v1beta2"),
 		namespaced(snapshot.DaemonSets, "DaemonSet", (*ingest.Ingester).DaemonSet, workloads, "v1beta2", extensions),
 		namespaced(snapshot.Jobs, "Job", (*ingest.Ingester).Job, workloads),
-		namespaced(snapshot.CronJobs, "CronJob", (*ingest.Ingester).CronJob, workloads, "v1beta1"),
+		namespaced(snapshot.CronJobs, "CronJob", (*ingest.Ingester).CronJob, workloads, "v1beta1", "v2alpha1"),
 		namespaced(snapshot.Ingresses, "Ingress", (*ingest.Ingester).Ingress, ingresses),
 		namespaced(snapshot.Ingresses, "Ingress", ingressBetaFact, ingresses).only("v1beta1", extensions),
 		clusterWide(snapshot.IngressClasses, "IngressClass", (*ingest.Ingester).IngressClass,
@@ -93,25 +103,37 @@ func entries() []entry {
 }
 
 // admissionEntries returns the kinds of admission controls. One configuration has several
-// webhooks.
+// webhooks. What matters here of the older versions is spelled as in v1.
 func admissionEntries() []entry {
 	controls := func(f *snapshot.Facts) *[]snapshot.AdmissionControl { return &f.AdmissionControls }
 	return []entry{
-		{
-			kind: snapshot.ValidatingWebhooks, name: "ValidatingWebhookConfiguration", versions: []string{"v1"},
-			take: func(r *reader, data []byte) (types.NamespacedName, error) {
-				var o admissionv1.ValidatingWebhookConfiguration
-				name, err := decode(data, &o, false)
-				if err != nil {
-					return name, err
-				}
-				r.facts.AdmissionControls = append(r.facts.AdmissionControls, r.ingester.Webhooks(&o)...)
-				return name, nil
-			},
-		},
-		clusterWide(snapshot.ValidatingPolicies, "ValidatingAdmissionPolicy", (*ingest.Ingester).AdmissionPolicy, controls),
+		webhooks("v1", admissionv1.Fail, 10),
+		webhooks("v1beta1", admissionv1.Ignore, 30),
+		clusterWide(snapshot.ValidatingPolicies, "ValidatingAdmissionPolicy", (*ingest.Ingester).AdmissionPolicy, controls, "v1beta1", "v1alpha1"),
 		clusterWide(snapshot.ValidatingBindings, "ValidatingAdmissionPolicyBinding", (*ingest.Ingester).AdmissionBinding,
-			func(f *snapshot.Facts) *[]snapshot.AdmissionBinding { return &f.AdmissionBindings }),
+			func(f *snapshot.Facts) *[]snapshot.AdmissionBinding { return &f.AdmissionBindings }, "v1beta1", "v1alpha1"),
+	}
+}
+
+// webhooks returns the entry of configurations of webhooks in a version with these defaults
+// (pkg/apis/admissionregistration/*/defaults.go).
+func webhooks(version string, failure admissionv1.FailurePolicyType, seconds int32) entry {
+	return entry{
+		kind: snapshot.ValidatingWebhooks, name: "ValidatingWebhookConfiguration", versions: []string{version},
+		take: func(r *reader, data []byte) (types.NamespacedName, error) {
+			var o admissionv1.ValidatingWebhookConfiguration
+			name, err := r.decode(snapshot.ValidatingWebhooks, data, &o, false)
+			if err != nil {
+				return name, err
+			}
+			for i := range o.Webhooks {
+				w := &o.Webhooks[i]
+				w.FailurePolicy = cmp.Or(w.FailurePolicy, &failure)
+				w.TimeoutSeconds = cmp.Or(w.TimeoutSeconds, &seconds)
+			}
+			r.facts.AdmissionControls = append(r.facts.AdmissionControls, r.ingester.Webhooks(&o)...)
+			return name, nil
+		},
 	}
 }
 
@@ -150,7 +172,7 @@ func newEntry[T, F any, P object[T]](kind snapshot.Kind, name string, inNamespac
 		kind: kind, name: name, versions: append([]string{"v1"}, older...),
 		take: func(r *reader, data []byte) (types.NamespacedName, error) {
 			o := P(new(T))
-			name, err := decode(data, o, inNamespace)
+			name, err := r.decode(kind, data, o, inNamespace)
 			if err != nil {
 				return name, err
 			}
@@ -161,24 +183,67 @@ func newEntry[T, F any, P object[T]](kind snapshot.Kind, name string, inNamespac
 	}
 }
 
-// ingressBeta is an Ingress of a version before v1. Its default backend had another name
-// and other fields; only its presence matters here.
+// ingressBeta is an Ingress of a version before v1. Its backends had other fields, and the
+// default one another name.
 type ingressBeta struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
-		Backend          *struct{}                  `json:"backend"`
-		IngressClassName *string                    `json:"ingressClassName"`
-		TLS              []networkingv1.IngressTLS  `json:"tls"`
-		Rules            []networkingv1.IngressRule `json:"rules"`
+		Backend          *backendBeta              `json:"backend"`
+		IngressClassName *string                   `json:"ingressClassName"`
+		TLS              []networkingv1.IngressTLS `json:"tls"`
+		Rules            []struct {
+			Host string `json:"host"`
+			HTTP *struct {
+				Paths []struct {
+					Path     string                 `json:"path"`
+					PathType *networkingv1.PathType `json:"pathType"`
+					Backend  backendBeta            `json:"backend"`
+				} `json:"paths"`
+			} `json:"http"`
+		} `json:"rules"`
 	} `json:"spec"`
+	Status networkingv1.IngressStatus `json:"status"`
+}
+
+// backendBeta is a backend of an Ingress before v1.
+type backendBeta struct {
+	ServiceName string                            `json:"serviceName"`
+	ServicePort intstr.IntOrString                `json:"servicePort"`
+	Resource    *corev1.TypedLocalObjectReference `json:"resource"`
+}
+
+func (b *backendBeta) v1() networkingv1.IngressBackend {
+	out := networkingv1.IngressBackend{Resource: b.Resource}
+	if b.ServiceName != "" {
+		out.Service = &networkingv1.IngressServiceBackend{Name: b.ServiceName}
+		if b.ServicePort.Type == intstr.String {
+			out.Service.Port.Name = b.ServicePort.StrVal
+		} else {
+			out.Service.Port.Number = b.ServicePort.IntVal
+		}
+	}
+	return out
 }
 
 func ingressBetaFact(in *ingest.Ingester, o *ingressBeta) snapshot.Ingress {
-	v1 := networkingv1.Ingress{ObjectMeta: o.ObjectMeta, Spec: networkingv1.IngressSpec{
-		IngressClassName: o.Spec.IngressClassName, TLS: o.Spec.TLS, Rules: o.Spec.Rules,
+	v1 := networkingv1.Ingress{ObjectMeta: o.ObjectMeta, Status: o.Status, Spec: networkingv1.IngressSpec{
+		IngressClassName: o.Spec.IngressClassName, TLS: o.Spec.TLS,
 	}}
 	if o.Spec.Backend != nil {
-		v1.Spec.DefaultBackend = &networkingv1.IngressBackend{}
+		backend := o.Spec.Backend.v1()
+		v1.Spec.DefaultBackend = &backend
+	}
+	for _, rule := range o.Spec.Rules {
+		to := networkingv1.IngressRule{Host: rule.Host}
+		if rule.HTTP != nil {
+			to.HTTP = &networkingv1.HTTPIngressRuleValue{}
+			for _, p := range rule.HTTP.Paths {
+				// Older versions may leave out the type.
+				pathType := cmp.Or(p.PathType, ptr.To(networkingv1.PathTypeImplementationSpecific))
+				to.HTTP.Paths = append(to.HTTP.Paths, networkingv1.HTTPIngressPath{Path: p.Path, PathType: pathType, Backend: p.Backend.v1()})
+			}
+		}
+		v1.Spec.Rules = append(v1.Spec.Rules, to)
 	}
 	return in.Ingress(&v1)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,11 +39,22 @@ func (p *part) UnmarshalJSON(text []byte) error {
 // only one of them would count.
 func fieldsOf(text []byte) (fields, error) {
 	if text[0] != '{' {
-		return nil, errors.New("it is not a mapping")
+		return nil, errNoMapping
 	}
 	var f fields
 	repeated, err := kjson.UnmarshalStrict(text, &f, kjson.DisallowDuplicateFields)
 	return f, errors.Join(append(repeated, err)...)
+}
+
+var errNoMapping = errors.New("it is not a mapping")
+
+// hasTypedItem reports whether a text is a list of which an item looks like an object.
+func hasTypedItem(text []byte) bool {
+	var items []fields
+	if json.Unmarshal(text, &items) != nil {
+		return false
+	}
+	return slices.ContainsFunc(items, func(f fields) bool { return len(f["apiVersion"]) > 0 && len(f["kind"]) > 0 })
 }
 
 // typeMeta returns the type of the object. A missing field is taken from inherit.
@@ -57,9 +69,18 @@ func (f fields) typeMeta(inherit typeMeta) (typeMeta, error) {
 	}
 	t := typeMeta{APIVersion: cmp.Or(apiVersion, inherit.APIVersion), Kind: cmp.Or(kind, inherit.Kind)}
 	if t.APIVersion == "" || t.Kind == "" {
-		return t, errors.New("apiVersion or kind is missing")
+		return t, errNoType
 	}
 	return t, nil
+}
+
+var errNoType = errors.New("apiVersion or kind is missing")
+
+// untyped reports whether fields without a type are not those of an object that lost it,
+// as in the values or the Chart.yaml of a chart.
+func (f fields) untyped() bool {
+	typed := len(f["apiVersion"]) > 0 || len(f["kind"]) > 0
+	return !typed || len(f["metadata"]) == 0
 }
 
 // text returns a field that is a string, empty if it is missing.
@@ -79,41 +100,85 @@ func (f fields) text(name string) (string, error) {
 // are taken from inherit; depth is the number of lists that it is in.
 func (r *reader) object(where string, text []byte, inherit typeMeta, depth int) {
 	f, err := fieldsOf(text)
-	if err != nil {
-		r.problem(where, fmt.Errorf("decode object: %w", err))
+	switch {
+	case errors.Is(err, errNoMapping) && !hasTypedItem(text):
+		r.problems.untyped(where, fmt.Errorf("decode object: %w", err))
+		return
+	case err != nil:
+		r.problems.add(where, fmt.Errorf("decode object: %w", err))
 		return
 	}
 	t, err := f.typeMeta(inherit)
-	if err != nil {
-		r.problem(where, fmt.Errorf("decode object: %w", err))
+	switch {
+	case errors.Is(err, errNoType) && f.untyped():
+		r.problems.untyped(where, fmt.Errorf("decode object: %w", err))
+		return
+	case err == nil && placeholder(t.APIVersion+t.Kind):
+		r.unparsed(where, text, errTemplate)
+		return
+	case err != nil:
+		r.problems.add(where, fmt.Errorf("decode object: %w", err))
 		return
 	}
+	r.objects++
+	r.problems.objects = true
 	if strings.HasSuffix(t.Kind, "List") && r.list(where, f["items"], t, depth) {
 		return
 	}
 	gv, err := schema.ParseGroupVersion(t.APIVersion)
 	if err != nil {
-		r.problem(where, fmt.Errorf("decode object: %w", err))
+		r.problems.add(where, fmt.Errorf("decode object: %w", err))
 		return
 	}
 	entry, ok := r.entries[gv.WithKind(t.Kind)]
-	if !ok || !r.wanted[entry.kind] {
-		r.ignored[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
-		if !ok && ingest.UnsupportedPolicy(gv.Group, t.Kind) {
-			r.unsupported(gv.Group, t.Kind, text)
-		}
+	if ok && r.wanted[entry.kind] {
+		r.take(where, gv, entry, text)
 		return
 	}
-	name, err := entry.take(r, text)
+	if other, known := r.known[gv.WithKind(t.Kind).GroupKind()]; !ok && known && r.wanted[other.kind] {
+		r.problems.lose(where, t.Kind, fmt.Errorf("%s of %s is not supported: what this version means is unknown", t.Kind, t.APIVersion))
+		return
+	}
+	ignored := audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}
+	if !ok {
+		ignored.RunsPods = runsPods(gv.Group, t.Kind, text)
+	}
+	r.ignored[ignored]++
+	if !ok && ingest.UnsupportedPolicy(gv.Group, t.Kind) {
+		r.unsupported(gv.Group, t.Kind, text)
+	}
+}
+
+// take ingests an object of a kind that rules need.
+func (r *reader) take(where string, gv schema.GroupVersion, e entry, text []byte) {
+	all := r.facts
+	r.facts, r.current = snapshot.Facts{}, current{where: where}
+	name, err := e.take(r, text)
+	one := r.facts
+	r.facts = all
 	switch {
 	case errors.Is(err, ingest.ErrOther):
-		r.ignored[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: t.Kind}]++
+		r.ignored[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: e.name}]++
+		return
+	case errors.Is(err, errTemplate), err != nil && template(text):
+		r.problems.lose(where, e.name, errTemplate)
+		return
 	case err != nil:
-		r.problem(where, fmt.Errorf("decode %s: %w", t.Kind, err))
-	default:
-		if !r.twice(where, identity{gv.WithKind(t.Kind), name}, text) {
-			r.items[entry.kind]++
+		r.problems.lose(where, e.name, fmt.Errorf("decode %s: %w", e.name, err))
+		return
+	}
+	before, differs := r.seen.add(where, e.name, gv.String(), identity{e.kind, name}, &one)
+	if differs != "" {
+		r.problems.differs(where, e.name, differs)
+	}
+	if !before {
+		r.items[e.kind]++
+		if r.current.unnamed {
+			r.notes.unnamed++
 		}
+	}
+	if !before || differs != "" {
+		r.facts.Append(one)
 	}
 }
 
@@ -124,7 +189,7 @@ const maxNesting = 8
 // be called a list and be an object like others.
 func (r *reader) list(where string, items part, t typeMeta, depth int) bool {
 	bad := func(reason string) bool {
-		r.problem(where, fmt.Errorf("decode %s: %s", t.Kind, reason))
+		r.problems.add(where, fmt.Errorf("decode %s: %s", t.Kind, reason))
 		return true
 	}
 	switch {
@@ -164,9 +229,8 @@ func (r *reader) unsupported(group, kind string, data []byte) {
 	}
 	// One whose metadata cannot be read may apply to any namespace.
 	_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &o)
-	r.facts.Unsupported = append(r.facts.Unsupported, snapshot.Unsupported{
-		Kind: snapshot.KindOf(group, kind), Namespace: o.Metadata.Namespace,
-	})
+	u := ingest.Unsupported(snapshot.KindOf(group, kind), kind, o.Metadata.Namespace)
+	r.facts.Unsupported = append(r.facts.Unsupported, u)
 }
 
 func (r *reader) ignoredKinds() []audit.IgnoredKind {
@@ -178,52 +242,67 @@ func (r *reader) ignoredKinds() []audit.IgnoredKind {
 	return out
 }
 
-// decode decodes an object as an API server does, completes its namespace as kubectl does,
-// and returns its name.
-func decode(data []byte, o metav1.Object, namespaced bool) (types.NamespacedName, error) {
+// decode decodes an object as an API server does, completes its name and its namespace as
+// kubectl and the API server do, and returns them.
+func (r *reader) decode(kind snapshot.Kind, data []byte, o metav1.Object, namespaced bool) (types.NamespacedName, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, o); err != nil {
 		return types.NamespacedName{}, err
 	}
-	name, err := completed(o.GetNamespace(), o.GetName(), namespaced)
+	name, err := r.completed(kind, metadata{o.GetName(), o.GetGenerateName(), o.GetNamespace()}, namespaced)
+	o.SetName(name.Name)
 	o.SetNamespace(name.Namespace)
 	return name, err
 }
 
+// metadata is what identifies an object.
+type metadata struct {
+	Name         string `json:"name"`
+	GenerateName string `json:"generateName"`
+	Namespace    string `json:"namespace"`
+}
+
 // complete does for an object that remains JSON what decode does for a typed one.
-func complete(data []byte, namespaced bool) ([]byte, types.NamespacedName, error) {
+func (r *reader) complete(kind snapshot.Kind, data []byte, namespaced bool) ([]byte, types.NamespacedName, error) {
 	var o struct {
-		Metadata struct {
-			Name      string `json:"name"`
-			Namespace string `json:"namespace"`
-		} `json:"metadata"`
+		Metadata metadata `json:"metadata"`
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &o); err != nil {
 		return nil, types.NamespacedName{}, err
 	}
-	name, err := completed(o.Metadata.Namespace, o.Metadata.Name, namespaced)
-	if err != nil || name.Namespace == o.Metadata.Namespace {
+	name, err := r.completed(kind, o.Metadata, namespaced)
+	if err != nil || name.Namespace == o.Metadata.Namespace && name.Name == o.Metadata.Name {
 		return data, name, err
 	}
 	var whole map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &whole); err != nil {
 		return nil, name, err
 	}
-	whole["metadata"].(map[string]any)["namespace"] = name.Namespace
+	meta := whole["metadata"].(map[string]any)
+	meta["name"], meta["namespace"] = name.Name, name.Namespace
 	data, err = json.Marshal(whole)
 	return data, name, err
 }
 
 // completed returns the name of an object in the namespace that kubectl would create it in.
-func completed(namespace, name string, namespaced bool) (types.NamespacedName, error) {
+func (r *reader) completed(kind snapshot.Kind, m metadata, namespaced bool) (types.NamespacedName, error) {
 	switch {
-	case name == "":
+	case m.Name == "" && m.GenerateName == "":
 		return types.NamespacedName{}, errors.New("metadata.name is missing")
+	case placeholder(m.Name + m.GenerateName + m.Namespace):
+		return types.NamespacedName{}, errTemplate
 	case !namespaced:
-		namespace = ""
-	case namespace == "":
-		namespace = metav1.NamespaceDefault
+		m.Namespace = ""
+	case m.Namespace == "":
+		m.Namespace, r.current.unnamed = r.namespace, true
 	}
-	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+	if m.Name == "" {
+		where := r.current.where
+		if r.path != "" {
+			where = r.path + strings.TrimPrefix(where, r.name)
+		}
+		m.Name = r.generated.name(identity{kind, types.NamespacedName{Namespace: m.Namespace, Name: m.GenerateName}}, where)
+	}
+	return types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, nil
 }
 
 // eachValue is called with the text of a value, which is valid until it returns.

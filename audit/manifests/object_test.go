@@ -48,7 +48,7 @@ func TestReadObjects(t *testing.T) {
 			problems: []string{"document 1: decode object: it is not a mapping", "document 2: decode object: it is not a mapping", "document 3: decode object: it is not a mapping"},
 		}, {
 			name:     "an object without a name is a problem",
-			in:       "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: nightly-}\n",
+			in:       "apiVersion: batch/v1\nkind: Job\nmetadata: {namespace: shop}\n",
 			problems: []string{"document 1: decode Job: metadata.name is missing"},
 		}, {
 			name:     "a kind of a wrong type is a problem",
@@ -109,6 +109,83 @@ func TestReadObjectTwiceSeesTheNamespaceThatIsLeftOut(t *testing.T) {
 
 func TestReadTheSameObjectTwiceIsNoProblem(t *testing.T) {
 	streamCase{in: namespace("a") + "---\n" + namespace("a"), objects: []string{"Namespace a"}}.run(t)
+}
+
+// What rules do not need may differ: the facts are the same, whatever the text.
+func TestReadObjectTwiceComparesWhatRulesNeed(t *testing.T) {
+	deployment := func(rest string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n" + rest + "---\n"
+	}
+	streamCase{
+		in: deployment("spec: {replicas: 1, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: web:1}]}}}\n") +
+			deployment("spec: {template: {spec: {containers: [{image: web:2, name: main}]}, metadata: {labels: {app: web}}}, replicas: 3}\nstatus: {replicas: 2}\n"),
+		objects: []string{"Deployment shop/web"},
+	}.run(t)
+	streamCase{
+		in: deployment("spec: {template: {metadata: {labels: {app: web}}}}\n") +
+			deployment("spec: {template: {metadata: {labels: {app: shop}}}}\n"),
+		objects:  []string{"Deployment shop/web"},
+		problems: []string{"document 2: Deployment shop/web differs from the one in standard input document 1"},
+	}.run(t)
+}
+
+// The API server makes the name, a new one each time that the object is created.
+func TestReadGeneratedNames(t *testing.T) {
+	job := func(metadata, app string) string {
+		return "apiVersion: batch/v1\nkind: Job\nmetadata: {" + metadata + "}\nspec: {template: {metadata: {labels: {app: " + app + "}}}}\n---\n"
+	}
+	for _, c := range []streamCase{
+		{name: "one", in: job("generateName: migrate-, namespace: shop", "a"), objects: []string{"Job shop/migrate-*"}},
+		{
+			name:    "each is an object of its own, even with the same content",
+			in:      job("generateName: migrate-, namespace: shop", "a") + job("generateName: migrate-, namespace: shop", "b") + job("generateName: migrate-, namespace: shop", "b"),
+			objects: []string{"Job shop/migrate-*", "Job shop/migrate-*(2)", "Job shop/migrate-*(3)"},
+		},
+		{
+			name:    "namespaces have names of their own",
+			in:      job("generateName: migrate-, namespace: shop", "a") + job("generateName: migrate-, namespace: blog", "a"),
+			objects: []string{"Job blog/migrate-*", "Job shop/migrate-*"},
+		},
+		{
+			name:    "a name wins over it",
+			in:      job("generateName: migrate-, name: migrate-1, namespace: shop", "a"),
+			objects: []string{"Job shop/migrate-1"},
+		},
+		{
+			name:    "other kinds have it, too",
+			in:      "apiVersion: v1\nkind: Namespace\nmetadata: {generateName: preview-}\n---\n" + "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {generateName: web-, namespace: shop}\n",
+			objects: []string{"Namespace preview-*", "Ingress shop/web-*"},
+		},
+	} {
+		t.Run(c.name, c.run)
+	}
+	t.Run("a custom resource", func(t *testing.T) {
+		_, snap := read(t, stdin(strings.NewReader("apiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {generateName: deny-}\nspec: {endpointSelector: {}, ingress: []}\n")))
+		if got := objects(snap); len(got) != 1 || got[0] != "CiliumNetworkPolicy default/deny-*" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("a file that is read twice has each once", func(t *testing.T) {
+		root := write(t, map[string]string{"a.yaml": job("generateName: migrate-, namespace: shop", "a"), "b.yaml": "-> a.yaml"})
+		got, _ := read(t, &manifests.Source{Paths: []string{root, filepath.Join(root, "a.yaml")}})
+		if diff := cmp.Diff(reading{objects: []string{"Job shop/migrate-*"}}, got, cmp.AllowUnexported(reading{})); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A name that was left to a template engine is not a name.
+func TestReadNamesThatWereNotFilledIn(t *testing.T) {
+	for _, metadata := range []string{
+		`{name: "{{ .Release.Name }}", namespace: shop}`, `{name: web, namespace: "{{ .Release.Namespace }}"}`,
+		`{name: web, namespace: "${NAMESPACE}"}`, `{generateName: "{{ .Release.Name }}-"}`, `{name: "<%= name %>"}`,
+	} {
+		streamCase{
+			in:       "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: " + metadata + "\n---\n" + namespace("a"),
+			objects:  []string{"Namespace a"},
+			problems: []string{"document 1: it looks like a template: render it first, for example with helm template"},
+		}.run(t)
+	}
 }
 
 func TestReadObeysOwnerKeys(t *testing.T) {

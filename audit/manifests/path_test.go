@@ -43,8 +43,13 @@ func TestReadFolder(t *testing.T) {
 			path:    "a.txt",
 			objects: []string{"Namespace a"},
 		}, {
-			name:    "a hidden folder is read",
-			files:   map[string]string{".config/a.yaml": a},
+			name:    "a hidden folder is passed over",
+			files:   map[string]string{".github/b.yaml": b, "sub/.argo/b.yaml": b, "a.yaml": a},
+			objects: []string{"Namespace a"},
+		}, {
+			name:    "a hidden folder is read where it is named itself, and so is a hidden file",
+			files:   map[string]string{".config/.a.yaml": a},
+			path:    ".config",
 			objects: []string{"Namespace a"},
 		}, {
 			name:    "a folder called like a manifest is a folder",
@@ -82,7 +87,7 @@ func TestReadFolder(t *testing.T) {
 			problems: []string{"/b.yaml: no such file or directory"},
 		}, {
 			name:    "a document that does not parse is named by file and number",
-			files:   map[string]string{"a.yaml": a, "sub/bad.yaml": a + "---\n}\n---\n" + b, "z.yaml": "}"},
+			files:   map[string]string{"a.yaml": a, "sub/bad.yaml": a + "---\n}\n---\n" + b, "z.yaml": "kind: }\napiVersion: v1"},
 			objects: both,
 			problems: []string{
 				"/sub/bad.yaml document 2: parse YAML: yaml: line 1: did not find expected node content",

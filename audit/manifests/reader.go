@@ -1,16 +1,7 @@
 package manifests
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"strings"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/ingest"
@@ -21,95 +12,73 @@ import (
 type reader struct {
 	ingester *ingest.Ingester
 	entries  map[schema.GroupVersionKind]entry
+	known    map[schema.GroupKind]entry // of any version, without those of which only some objects matter
 	wanted   map[snapshot.Kind]bool
+	// namespace is that of objects that name none.
+	namespace string
+	exclude   excludes
 
 	facts    snapshot.Facts
 	items    map[snapshot.Kind]int
 	ignored  map[audit.IgnoredKind]int // by kind, with Items 0
-	problems []audit.Problem
-	unlisted int // problems beyond maxProblems
-	// documents counts those that are not empty, and seen has every object that was
-	// ingested.
-	documents int
-	seen      map[digest]reading
-	compact   bytes.Buffer // for one object at a time
+	problems problems
+	notes    notes
+	// objects counts everything that has a type, lists included, and seen has every
+	// object that was ingested.
+	objects   int
+	seen      readings
+	generated generatedNames
+
+	// name and path are those of the file that is being read, path without links and empty
+	// for a stream.
+	name, path string
+	current    current
 }
 
-// maxProblems bounds the problems that are listed. Each part of a file may be one, so all
-// of them may take many times the memory of the file.
-const maxProblems = 1000
+// current is the object that is being read.
+type current struct {
+	where   string
+	unnamed bool // it names no namespace, and needs one
+}
 
-func (r *reader) problem(where string, err error) {
-	if len(r.problems) == maxProblems {
-		r.unlisted++
-		return
+// begin begins a file.
+func (r *reader) begin(name, path string, inFolder bool) {
+	r.name, r.path = name, path
+	r.problems.begin(inFolder)
+}
+
+// end ends a file.
+func (r *reader) end() {
+	if r.problems.end() {
+		r.notes.untyped.add(r.name)
 	}
-	// The path is in where already.
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		err = pathErr.Err
+	r.name, r.path = "", ""
+}
+
+// unparsed records a document that does not parse. What can be read of its type says what
+// was lost.
+func (r *reader) unparsed(where string, text []byte, err error) {
+	isTemplate := template(text)
+	if isTemplate {
+		err = errTemplate
 	}
-	r.problems = append(r.problems, audit.Problem{Where: where, Reason: oneLine(err.Error())})
-}
-
-// listed returns the problems. The last one may be the number of those left out.
-func (r *reader) listed() []audit.Problem {
-	if r.unlisted == 0 {
-		return r.problems
+	switch kind := r.evaluatedKind(text); {
+	case kind != "":
+		r.problems.lose(where, kind, err)
+	case isTemplate || mentionsType(text):
+		r.problems.add(where, err)
+	default:
+		r.problems.untyped(where, err)
 	}
-	return append(r.problems, audit.Problem{Where: "elsewhere", Reason: fmt.Sprintf("%d more problems", r.unlisted)})
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// identity identifies an object.
-type identity struct {
-	schema.GroupVersionKind
-	types.NamespacedName
-}
-
-// digest is a hash of an identity or of a content. Two of them are kept for every object
-// that is read, so they are small; collisions of 128 bits are infeasible.
-type digest [16]byte
-
-func digestOf(data []byte) digest {
-	sum := sha256.Sum256(data)
-	return digest(sum[:])
-}
-
-// digest returns the hash of the quoted parts, so that no two identities share it.
-func (o identity) digest() digest {
-	return digestOf(fmt.Appendf(nil, "%q %q %q %q %q", o.Group, o.Version, o.Kind, o.Namespace, o.Name))
-}
-
-// reading is where an object was read, and the hash of its content.
-type reading struct {
-	where string
-	sum   digest
-}
-
-// twice records an object, and reports whether it was read before. Another content is a
-// problem: it is unknown which of the two is in force, and the last one counts. The same
-// content, as in two exports, is not a problem.
-func (r *reader) twice(where string, o identity, data json.RawMessage) bool {
-	// In a list the same object is indented further.
-	r.compact.Reset()
-	if json.Compact(&r.compact, data) == nil {
-		data = r.compact.Bytes()
+// evaluatedKind returns the kind of an object that does not parse, if rules evaluate it.
+func (r *reader) evaluatedKind(text []byte) string {
+	group, groupKnown, kind := typeOf(text)
+	for gk, e := range r.known {
+		if gk.Kind == kind && (!groupKnown || gk.Group == group) && r.wanted[e.kind] {
+			return kind
+		}
 	}
-	key, now := o.digest(), reading{where, digestOf(data)}
-	before, ok := r.seen[key]
-	if ok && before.sum != now.sum {
-		r.problem(where, fmt.Errorf("%s %s differs from the one in %s", o.Kind, o.called(), before.where))
-	}
-	r.seen[key] = now
-	return ok
-}
-
-// called returns the name of an object, with its namespace if it has one.
-func (o identity) called() string {
-	if o.Namespace == "" {
-		return o.Name
-	}
-	return o.Namespace + "/" + o.Name
+	return ""
 }

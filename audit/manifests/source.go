@@ -3,14 +3,18 @@
 package manifests
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/hostsource"
@@ -21,9 +25,13 @@ import (
 // Source reads manifests. It implements audit.Source.
 type Source struct {
 	// Paths are files, folders, or "-" for Stdin. Folders are read recursively; only
-	// files ending in .yaml, .yml or .json count.
+	// files ending in .yaml, .yml or .json count, and hidden folders do not.
 	Paths []string
 	Stdin io.Reader
+	// Exclude are patterns of files and folders that are left out of folders.
+	Exclude []string
+	// DefaultNamespace is the namespace of objects that name none, "default" if empty.
+	DefaultNamespace string
 	// OwnerKeys are the keys of labels and annotations that name an owner.
 	OwnerKeys []string
 	// ChannelAnnotation is the annotation of Namespaces that may name the channel of
@@ -36,10 +44,18 @@ type Source struct {
 	HostSources []hostsource.Source
 }
 
-// Check returns an error for each path that does not exist or cannot be opened, so that
-// a sweep does not start with one.
+// Check returns an error for each path that does not exist or cannot be opened, and for
+// each setting that is invalid, so that a sweep does not start with one.
 func (s *Source) Check() error {
 	var errs []error
+	if _, err := newExcludes(s.Exclude); err != nil {
+		errs = append(errs, fmt.Errorf("--exclude: %w", err))
+	}
+	if s.DefaultNamespace != "" {
+		if reasons := validation.IsDNS1123Label(s.DefaultNamespace); len(reasons) > 0 {
+			errs = append(errs, fmt.Errorf("--default-namespace: %q is not the name of a namespace: %s", s.DefaultNamespace, strings.Join(reasons, "; ")))
+		}
+	}
 	for _, path := range s.Paths {
 		if path == "-" {
 			continue
@@ -63,13 +79,17 @@ func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Bu
 		sources = append(sources, s.HostSources[i].Kind)
 	}
 	kinds = ingest.ExpandHostSources(kinds, sources, b)
+	exclude, err := newExcludes(s.Exclude)
+	if err != nil {
+		return audit.Reading{}, fmt.Errorf("read manifests: exclude: %w", err)
+	}
 	type result struct {
 		r   *reader
 		err error
 	}
 	done := make(chan result, 1)
 	go func() {
-		r, err := s.readAll(ctx, kinds)
+		r, err := s.readAll(ctx, kinds, exclude)
 		done <- result{r, err}
 	}()
 	var got result
@@ -86,7 +106,14 @@ func (s *Source) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Bu
 		return audit.Reading{}, fmt.Errorf("read manifests: %w", got.err)
 	}
 	b.Add(got.r.facts, s.reads(b, kinds, snapshot.Read{Status: snapshot.Listed}, got.r.items)...)
-	return audit.Reading{Problems: got.r.listed(), Ignored: got.r.ignoredKinds()}, nil
+	others := ""
+	if slices.ContainsFunc(kinds, func(k snapshot.Kind) bool { return slices.Contains(snapshot.WorkloadKinds(), k) }) {
+		others = otherWorkloads(got.r.ignored)
+	}
+	return audit.Reading{
+		Problems: got.r.problems.listed(), Ignored: got.r.ignoredKinds(),
+		Notes: got.r.notes.lines(got.r.namespace, got.r.exclude.unused(s.Exclude), others),
+	}, nil
 }
 
 // reads returns how each kind was read: all like the given read.
@@ -119,27 +146,36 @@ func (s *Source) reads(b *snapshot.Builder, kinds []snapshot.Kind, like snapshot
 }
 
 // readAll reads every path. Its only error is the end of the context.
-func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind) (*reader, error) {
+func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind, exclude excludes) (*reader, error) {
 	r := &reader{
-		ingester: ingest.New(s.OwnerKeys).KeepChannel(s.ChannelAnnotation).ReadExternalDNS(s.ExternalDNSPrefixes),
-		entries:  s.entries(ctx),
-		wanted:   map[snapshot.Kind]bool{},
-		items:    map[snapshot.Kind]int{},
-		ignored:  map[audit.IgnoredKind]int{},
-		seen:     map[digest]reading{},
+		ingester:  ingest.New(s.OwnerKeys).KeepChannel(s.ChannelAnnotation).ReadExternalDNS(s.ExternalDNSPrefixes),
+		entries:   s.entries(ctx),
+		known:     map[schema.GroupKind]entry{},
+		wanted:    map[snapshot.Kind]bool{},
+		namespace: cmp.Or(s.DefaultNamespace, metav1.NamespaceDefault),
+		exclude:   exclude,
+		items:     map[snapshot.Kind]int{},
+		ignored:   map[audit.IgnoredKind]int{},
+		seen:      readings{by: map[digest]reading{}, versions: map[string]string{}},
+		generated: generatedNames{},
+	}
+	for gvk, e := range r.entries {
+		if !e.few {
+			r.known[gvk.GroupKind()] = e
+		}
 	}
 	for _, k := range kinds {
 		r.wanted[k] = true
 	}
 	for _, path := range s.Paths {
-		documents, problems := r.documents, len(r.problems)+r.unlisted
+		objects, problems := r.objects, r.problems.count()
 		if err := s.readPath(ctx, r, path); err != nil {
 			return nil, err
 		}
 		// A command that failed before a pipe, or a mistyped folder, looks like this. The
 		// export of an empty cluster is an empty list.
-		if r.documents == documents && len(r.problems)+r.unlisted == problems {
-			r.problem(called(path), errors.New("it contains no object and no list"))
+		if r.objects == objects && r.problems.count() == problems {
+			r.problems.add(called(path), errors.New("it contains no object and no list"))
 		}
 	}
 	return r, nil

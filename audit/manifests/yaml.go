@@ -26,38 +26,52 @@ func (r *reader) readYAML(ctx context.Context, name string, in *bufio.Reader) {
 		case errors.Is(err, io.EOF):
 			return
 		case errors.As(err, &bad):
-			r.problem(where, err)
+			r.problems.add(where, err)
 			continue
 		case err != nil:
-			r.problem(where, err)
+			r.problems.add(where, err)
 			return
 		}
-		text, err = toJSON(text)
+		converted, later, err := toJSON(text)
 		switch {
 		case err != nil:
-			r.problem(where, fmt.Errorf("parse YAML: %w", err))
-		case string(text) != "null": // an empty document
-			r.documents++
-			r.object(where, text, typeMeta{}, 0)
+			r.unparsed(where, text, fmt.Errorf("parse YAML: %w", err))
+		case string(converted) != "null": // an empty document
+			if later {
+				r.notes.merges.add(where)
+			}
+			r.object(where, converted, typeMeta{}, 0)
 		}
 	}
 }
 
 // toJSON converts a YAML document to JSON, with the semantics of kubectl. A repeated key is
-// an error, because only one of them would count.
-func toJSON(document []byte) (text []byte, err error) {
+// an error, because only one of them would count. It also reports whether kubectl lets a
+// merged key win over that of the mapping.
+func toJSON(document []byte) (text []byte, later bool, err error) {
 	// YAML parsers have been seen to panic on odd input.
 	defer func() {
 		if p := recover(); p != nil {
-			text, err = nil, fmt.Errorf("the parser panicked: %v", p)
+			text, later, err = nil, false, fmt.Errorf("the parser panicked: %v", p)
 		}
 	}()
 	if !plain(document) {
 		if err := inspect(document); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return kyaml.YAMLToJSONStrict(document)
+	text, err = kyaml.YAMLToJSONStrict(document)
+	if err == nil || !bytes.Contains(document, []byte("<<")) {
+		return text, false, err
+	}
+	merged, mergeErr := mergedToJSON(document)
+	switch {
+	case mergeErr != nil:
+		return nil, false, mergeErr
+	case merged == nil:
+		return nil, false, err
+	}
+	return merged, laterWins(document, merged), nil
 }
 
 // plain reports whether a document is a mapping that begins in the first column, with

@@ -17,6 +17,7 @@ import (
 
 // command is one call of the program, with everything that it may touch.
 type command struct {
+	path     string // by which the program was called
 	args     []string
 	in       io.Reader
 	out, err io.Writer
@@ -61,7 +62,7 @@ func (c command) exit(err error) int {
 			fmt.Fprintf(c.err, "audit: %s\n", safeLine(line))
 		}
 		if code == exitUsage && e == nil {
-			fmt.Fprintln(c.err, "See 'audit --help' for usage.")
+			fmt.Fprintf(c.err, "See '%s --help' for usage.\n", displayName(c.path))
 		}
 	}
 	return code
@@ -72,16 +73,28 @@ func (c command) exit(err error) int {
 const stopGrace = 500 * time.Millisecond
 
 // stopping is how long a command may take to stop after a signal. Most commands are
-// abandoned; the long-running mode has a lease to release first.
-type stopping struct{ nanoseconds atomic.Int64 }
+// abandoned. One that publishes finishes the messages that are under way, records them
+// and releases its lease.
+type stopping struct {
+	nanoseconds atomic.Int64
+	service     atomic.Bool
+}
 
-// allow lets the command stop gracefully, within the given time.
-func (s *stopping) allow(grace time.Duration) { s.nanoseconds.Store(int64(grace)) }
+// finish lets the command finish what is under way, within the given time. It is
+// abandoned all the same, and has nothing more to print.
+func (s *stopping) finish(grace time.Duration) { s.nanoseconds.Store(int64(grace)) }
+
+// allow lets the command stop gracefully, within the given time, which is how a service
+// ends.
+func (s *stopping) allow(grace time.Duration) {
+	s.finish(grace)
+	s.service.Store(true)
+}
 
 // grace returns how long the command may take, and whether it stops gracefully.
 func (s *stopping) grace() (time.Duration, bool) {
 	if n := s.nanoseconds.Load(); n > 0 {
-		return time.Duration(n), true
+		return time.Duration(n), s.service.Load()
 	}
 	return stopGrace, false
 }

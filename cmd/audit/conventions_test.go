@@ -6,8 +6,10 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,4 +236,25 @@ func root(e ast.Expr) *ast.Ident {
 // names declared in a function, but not those declared in other files.
 func isGlobal(f *ast.File, name *ast.Ident) bool {
 	return name.Obj == nil || slices.ContainsFunc(globalsOf(f), func(g *ast.Ident) bool { return g.Obj == name.Obj })
+}
+
+// TestActionsArePinned: a tag of an action can be moved to other code, a commit cannot.
+func TestActionsArePinned(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(moduleRoot, ".github", "workflows", "*.yml"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("workflows: %v, %v", files, err)
+	}
+	pinned := regexp.MustCompile(`^[a-z-]+/[a-z/-]+@[0-9a-f]{40} # v[0-9]+\.[0-9]+\.[0-9]+$`)
+	uses := regexp.MustCompile(`(?m)uses: *(.*)$`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, use := range uses.FindAllStringSubmatch(string(text), -1) {
+			if !pinned.MatchString(use[1]) {
+				t.Errorf("%s uses %s, want a commit and the version in a comment", filepath.Base(file), use[1])
+			}
+		}
+	}
 }

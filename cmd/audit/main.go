@@ -23,7 +23,7 @@ func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(run(command{
-		args: os.Args[1:], in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		path: os.Args[0], args: os.Args[1:], in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		getenv: os.Getenv, now: time.Now, signals: signals,
 	}))
 }

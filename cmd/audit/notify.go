@@ -40,7 +40,8 @@ func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier,
 	host, _ := os.Hostname() // for people; the random part identifies the process
 	deliverer := notify.Deliverer{
 		Store: store, Senders: senders, Cluster: n.config.Cluster, Namespace: n.namespace, Publisher: host + "_" + rand.Text(),
-		WithLease: n.leased, RemindAfter: time.Duration(n.config.Slack.RemindAfter), Clock: n.now,
+		WithLease: n.leased, RemindAfter: time.Duration(n.config.Slack.RemindAfter), Clock: n.now, Patience: 5 * time.Second,
+		Memory: &notify.Memory{},
 	}
 	return func(res *audit.Result) audit.Notifier {
 		d := deliverer

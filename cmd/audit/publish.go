@@ -117,7 +117,7 @@ func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)
 		fmt.Fprintf(o.err, "audit: note: no one is notified in a Slack channel: slack.tokenFile and %s are not set\n", slackTokenEnv)
 	}
 	p.publisher = &audit.Publisher{
-		Store: findings, Source: source, Fit: store.FitFinding, Notifier: notifiers, DryRun: o.dryRun,
+		Store: findings, Source: source, Fit: findings.Fit, Notifier: notifiers, DryRun: o.dryRun,
 		Reconciler: o.reconciler(),
 	}
 	p.events = o.newEventRecorder(cfg)

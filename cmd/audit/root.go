@@ -88,5 +88,7 @@ Exit codes:
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.AddCommand(newConfig(c), newFindings(c), newOwners(c), newRules(c), newVersion(c))
+	addCompletion(root)
+	rename(root, displayName(c.path))
 	return root
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/klog/v2"
 
@@ -29,6 +30,8 @@ type readOptions struct {
 	command
 
 	from       []string
+	exclude    []string
+	namespace  string // of manifests that name none
 	output     string
 	configPath string
 	timeout    time.Duration
@@ -42,6 +45,10 @@ type readOptions struct {
 func (o *readOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.from, "from", nil,
 		"Read manifests from this file or folder, or - for standard input, instead of a cluster. Can be repeated")
+	flags.StringArrayVar(&o.exclude, "exclude", nil,
+		"With --from: leave out files and folders that match this pattern, such as node_modules or charts/**/templates. Can be repeated")
+	flags.StringVar(&o.namespace, "default-namespace", metav1.NamespaceDefault,
+		"With --from: namespace of objects that name none")
 	flags.StringVarP(&o.output, "output", "o", "table", "Output format. One of: table, wide, json, yaml")
 	flags.StringVar(&o.configPath, "config", "", "Path of the config file. Without one, the defaults apply")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute,
@@ -84,6 +91,11 @@ func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 	if len(o.from) > 0 {
 		return o.openManifests(flags)
 	}
+	for _, name := range []string{"exclude", "default-namespace"} {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s requires --from", name)
+		}
+	}
 	cfg, err := restConfig(o.connection)
 	if err != nil {
 		return err
@@ -122,6 +134,7 @@ func (o *readOptions) openManifests(flags *pflag.FlagSet) error {
 	}
 	src := &manifests.Source{
 		Paths: slices.Clone(o.from), Stdin: o.in,
+		Exclude: slices.Clone(o.exclude), DefaultNamespace: o.namespace,
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
 		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
 		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),

@@ -233,6 +233,9 @@ func unpublished(failures []audit.Failure) error {
 // result.
 func (o *sweepOptions) result(ctx context.Context) (*audit.Result, error) {
 	if o.publish {
+		if !o.dryRun {
+			o.stopping.finish(o.grace) // what is being sent when a signal comes is recorded
+		}
 		return o.sweepOnce(ctx, o.set)
 	}
 	return audit.Sweep(ctx, timed{o.source, o.timeout}, o.set, &o.config, o.now, o.previous)

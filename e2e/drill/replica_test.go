@@ -48,7 +48,7 @@ func newReplica(t *testing.T, cfg *rest.Config, name string, sent *deliveries, l
 	}
 	_, alone := lock.(noLock)
 	deliverer := notify.Deliverer{
-		Store: findings, Senders: []notify.Sender{sent.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now,
+		Store: findings, Senders: []notify.Sender{sent.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now, Patience: 10 * time.Second,
 	}
 	r := &replica{name: name, config: c, source: source, lock: lock, deliveries: sent}
 	r.publisher = &audit.Publisher{

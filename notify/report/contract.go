@@ -98,13 +98,18 @@ type IgnoredKind struct {
 	Group   string `json:"group,omitempty"`
 	Version string `json:"version,omitempty"`
 	Kind    string `json:"kind"`
-	Items   int    `json:"items"`
+	// RunsPods is true if its objects run workloads that no rule evaluates.
+	RunsPods bool `json:"runsPods,omitempty"`
+	Items    int  `json:"items"`
 }
 
 // Problem is something that failed, such as a document that cannot be parsed.
 type Problem struct {
 	Where  string `json:"where"`
 	Reason string `json:"reason"`
+	// Kind is the kind of the object that was lost, if rules evaluate it. Such problems
+	// come first.
+	Kind string `json:"kind,omitempty"`
 }
 
 // RuleOutcome is whether a rule was evaluated: ran, skipped (a kind it needs was not
@@ -180,8 +185,11 @@ type IsolationRead struct {
 	Scope   string    `json:"scope,omitempty"`
 	Exempt  bool      `json:"exempt"` // by the config
 	Exposed []Exposed `json:"exposed"`
-	// NotEvaluated are unsupported kinds of policies that may select pods of the
-	// namespace. The row does not include their effect, and there is no finding.
+	// NotEvaluated are the kinds for which the namespace was not evaluated:
+	// unsupported kinds of policies, and kinds that policies depend on and that were
+	// not read. One that concerns a single direction is followed by it:
+	// "ciliumcidrgroups.cilium.io (egress)". In that direction there is no finding, and
+	// the row does not include what they may open.
 	NotEvaluated []string `json:"notEvaluated,omitempty"`
 }
 

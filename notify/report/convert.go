@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -29,9 +30,9 @@ func fromResult(res *audit.Result) *Report {
 		Namespaces: slices.Clone(res.Only),
 		Kinds:      each(res.Reads, fromRead),
 		Ignored: each(res.Ignored, func(p audit.IgnoredKind) IgnoredKind {
-			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, Items: p.Items}
+			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, RunsPods: p.RunsPods, Items: p.Items}
 		}),
-		Problems: each(res.Problems, func(p audit.Problem) Problem { return Problem(p) }),
+		Problems: each(res.Problems, fromProblem),
 		Rules: each(res.Rules, func(o audit.Outcome) RuleOutcome {
 			return RuleOutcome{Name: o.Rule, Status: string(o.Status), Reason: o.Reason}
 		}),
@@ -44,6 +45,10 @@ func fromResult(res *audit.Result) *Report {
 		Messages:   eachOrNone(res.Messages, func(m audit.Message) Message { return Message(m) }),
 		ReportOnly: (*ReportOnly)(res.ReportOnly),
 	}
+}
+
+func fromProblem(p audit.Problem) Problem {
+	return Problem{Where: p.Where, Reason: p.Reason, Kind: p.Kind}
 }
 
 func fromRead(r snapshot.Read) KindRead {
@@ -82,8 +87,21 @@ func fromIsolation(i rules.Isolation) IsolationRead {
 		Open: cmp.Or(i.Open, "none"), Scope: i.Scope, Exempt: i.Exempt,
 		Exposed: each(i.Exposed, func(e rules.Exposed) Exposed { return Exposed(e) }),
 
-		NotEvaluated: slices.Clone(i.NotEvaluated),
+		NotEvaluated: i.KindsNotEvaluated(),
 	}
+}
+
+// directionsOf is the inverse of Isolation.KindsNotEvaluated.
+func directionsOf(list []string) [2][]string {
+	var out [2][]string
+	for _, text := range list {
+		for _, d := range snapshot.Directions() {
+			if kind, ok := strings.CutSuffix(text, rules.InDirection(d)); ok || !strings.HasSuffix(text, rules.InDirection(1-d)) {
+				out[d] = append(out[d], kind)
+			}
+		}
+	}
+	return out
 }
 
 func same(s string) string { return s }
@@ -151,7 +169,7 @@ func (r *Report) Previous() *audit.Previous {
 	for _, row := range r.Isolation {
 		p.Isolation[row.Namespace] = rules.Isolation{
 			Namespace: row.Namespace, Ingress: rules.IsolationState(row.Ingress), Egress: rules.IsolationState(row.Egress),
-			NotEvaluated: row.NotEvaluated,
+			NotEvaluated: directionsOf(row.NotEvaluated),
 		}
 	}
 	return p

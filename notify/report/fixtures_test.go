@@ -228,7 +228,7 @@ func hostileResult() *audit.Result {
 			Exposed: []rules.Exposed{{Kind: h, Name: h, Direction: h, Reason: h}},
 		})
 		res.Ignored = append(res.Ignored, audit.IgnoredKind{Group: h, Version: h, Kind: h})
-		res.Problems = append(res.Problems, audit.Problem{Where: h, Reason: bad})
+		res.Problems = append(res.Problems, audit.Problem{Where: h, Reason: bad, Like: h})
 		res.Rules = append(res.Rules, audit.Outcome{Rule: h, Status: audit.OutcomeStatus(h), Reason: h})
 		res.Reads = append(res.Reads, snapshot.Read{Kind: snapshot.Kind("x." + h), Version: h, Status: snapshot.Status(h), Err: h})
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -32,15 +33,62 @@ func (p *printer) incomplete(res *audit.Result) {
 			p.unknown("", text)
 		}
 	}
-	for i, pr := range res.Problems {
-		if !p.wide && i == maxProblems {
-			p.unknown("", "and "+number(len(res.Problems)-i)+" more (-o wide shows all)")
-			break
-		}
-		p.unknown("problem", show(pr.Where)+": "+show(trim(pr.Reason)))
-	}
+	p.problems(res.Problems)
 	p.notRun(res.Rules, nothing)
 	p.blank()
+}
+
+// problems writes the problems, those with one reason as one with their number.
+func (p *printer) problems(list []audit.Problem) {
+	groups := p.alike(list)
+	for i, g := range groups {
+		if !p.wide && i == maxProblems {
+			left := 0
+			for _, g := range groups[i:] {
+				left += g.count
+			}
+			p.unknown("", "and "+number(left)+" more (-o wide shows all)")
+			return
+		}
+		text := show(g.first.Where) + ": " + show(trim(g.first.Reason))
+		if g.count > 1 {
+			text += " (and " + number(g.count-1) + " more like this; -o wide shows all)"
+		}
+		p.unknown("problem", text)
+	}
+}
+
+// alike is the problems with one reason.
+type alike struct {
+	first audit.Problem
+	count int
+}
+
+// alike groups problems by reason: those that lost an object that rules evaluate first, and
+// then those that there are most of. In wide output each stands for itself.
+func (p *printer) alike(list []audit.Problem) []*alike {
+	type key struct {
+		kind, reason string
+	}
+	var groups []*alike
+	by := map[key]*alike{}
+	for i, pr := range list {
+		k := key{pr.Kind, cmp.Or(pr.Like, trim(pr.Reason))}
+		if p.wide {
+			k.reason = string(number(i))
+		}
+		if g, ok := by[k]; ok {
+			g.count++
+			continue
+		}
+		by[k] = &alike{first: pr, count: 1}
+		groups = append(groups, by[k])
+	}
+	slices.SortStableFunc(groups, func(a, b *alike) int {
+		lost := func(g *alike) int { return min(len(g.first.Kind), 1) }
+		return cmp.Or(cmp.Compare(lost(b), lost(a)), cmp.Compare(b.count, a.count))
+	})
+	return groups
 }
 
 // unknown writes one thing that is unknown, after a word for its category.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,78 @@ func TestWriteNothingIsNotClean(t *testing.T) {
 		if out := write(t, Table, res, Options{}); strings.Contains(out, "clean") {
 			t.Errorf("%q", out)
 		}
+	}
+}
+
+// A folder of rollouts or virtual machines must not look evaluated.
+func TestWriteOnlyOtherWorkloadsIsNotClean(t *testing.T) {
+	others := func(workloads int) *audit.Result {
+		res := cleanResult()
+		for i := range res.Reads {
+			if res.Reads[i].Kind == snapshot.Pods || slices.Contains(snapshot.WorkloadKinds(), res.Reads[i].Kind) {
+				res.Reads[i].Items = 0
+			}
+			if res.Reads[i].Kind == snapshot.Deployments {
+				res.Reads[i].Items = workloads
+			}
+		}
+		res.Ignored = []audit.IgnoredKind{
+			{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout", RunsPods: true, Items: 2},
+			{Version: "v1", Kind: "Service", Items: 3},
+			{Group: "kubevirt.io", Version: "v1", Kind: "VirtualMachine", RunsPods: true, Items: 1},
+		}
+		return res
+	}
+	const kinds = "2 Rollout, 1 VirtualMachine"
+	out := write(t, Table, others(0), Options{})
+	if !strings.HasPrefix(out, "not evaluated: all workloads are of kinds that are not evaluated ("+kinds+")") || strings.Contains(out, "clean") {
+		t.Errorf("%q", out)
+	}
+	found := others(0)
+	found.Findings = brokenResult().Findings[:1]
+	if out := strings.Join(strings.Fields(write(t, Table, found, Options{})), " "); !strings.Contains(out, "no workload evaluated, all are of other kinds ("+kinds+")") {
+		t.Errorf("%q", out)
+	}
+	if out := write(t, Table, others(1), Options{}); !strings.HasPrefix(out, "clean: ") {
+		t.Errorf("%q", out)
+	}
+	// No rule evaluates workloads.
+	hosts := others(0)
+	hosts.Reads = slices.DeleteFunc(hosts.Reads, func(r snapshot.Read) bool {
+		return r.Kind == snapshot.Pods || slices.Contains(snapshot.WorkloadKinds(), r.Kind)
+	})
+	if out := write(t, Table, hosts, Options{}); !strings.HasPrefix(out, "clean: ") {
+		t.Errorf("%q", out)
+	}
+}
+
+// A chart that was not rendered has hundreds of problems with one reason.
+func TestWriteGroupsProblems(t *testing.T) {
+	res := cleanResult()
+	for i := range 40 {
+		res.Problems = append(res.Problems, audit.Problem{Where: fmt.Sprintf("%02d.yaml", i), Reason: fmt.Sprintf("parse YAML: line %d", i), Like: "parse YAML"})
+	}
+	for i := range 2 {
+		res.Problems = append(res.Problems, audit.Problem{Where: fmt.Sprintf("ingress-%d.yaml", i), Reason: "looks like a template", Kind: "Ingress"})
+	}
+	res.Problems = append(res.Problems, audit.Problem{Where: "once.yaml", Reason: "it is not a mapping"})
+	out := write(t, Table, res, Options{})
+	var got []string
+	for line := range strings.Lines(out) {
+		if text, ok := strings.CutPrefix(line, "  problem    "); ok {
+			got = append(got, strings.TrimSpace(text))
+		}
+	}
+	want := []string{
+		"ingress-0.yaml: looks like a template (and 1 more like this; -o wide shows all)",
+		"00.yaml: parse YAML: line 0 (and 39 more like this; -o wide shows all)",
+		"once.yaml: it is not a mapping",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if n := strings.Count(write(t, Wide, res, Options{}), "  problem    "); n != 43 {
+		t.Errorf("wide output has %d problems", n)
 	}
 }
 

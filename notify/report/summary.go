@@ -25,7 +25,10 @@ func (p *printer) clean(res *audit.Result) {
 		p.text(0, span{text: "empty: "}, "no objects to evaluate; "+readText(res, true)+"; "+ran(res))
 	case res.NotEvaluated() > 0:
 		p.text(0, span{text: "not evaluated: "}, count(res.NotEvaluated(), "namespace")+
-			" with policies of unsupported kinds, see below; no other findings; "+readText(res, true)+"; "+ran(res))
+			" with policies that could not be evaluated, see below; no other findings; "+readText(res, true)+"; "+ran(res))
+	case onlyOtherWorkloads(res) != "":
+		p.text(0, span{text: "not evaluated: "}, "all workloads are of kinds that are not evaluated ("+onlyOtherWorkloads(res)+
+			"); no other findings; "+readText(res, true)+"; "+ran(res))
 	case len(res.Only) > 0:
 		p.longest(
 			"clean in "+only(res)+": "+readText(res, true)+"; "+ran(res)+"; no findings",
@@ -47,6 +50,31 @@ func (p *printer) clean(res *audit.Result) {
 	if len(res.Advisories) > 0 || len(res.Failures()) > 0 || p.wide {
 		p.blank()
 	}
+}
+
+// onlyOtherWorkloads counts the objects that run workloads of kinds that no rule evaluates,
+// by kind, if there are no others. It is empty if no rule evaluates workloads.
+func onlyOtherWorkloads(res *audit.Result) shown {
+	asked := false
+	for _, r := range res.Reads {
+		if !slices.Contains(snapshot.WorkloadKinds(), r.Kind) && r.Kind != snapshot.Pods {
+			continue
+		}
+		if r.Items > 0 {
+			return ""
+		}
+		asked = true
+	}
+	if !asked {
+		return ""
+	}
+	var parts []string
+	for _, k := range res.Ignored {
+		if k.RunsPods {
+			parts = append(parts, string(number(k.Items))+" "+k.Kind)
+		}
+	}
+	return join(parts)
 }
 
 // only names the namespaces that the report is limited to.
@@ -87,6 +115,9 @@ func (p *printer) summary(res *audit.Result) {
 	}
 	if n := res.NotEvaluated(); n > 0 {
 		what += "; " + count(n, "namespace") + " not evaluated"
+	}
+	if s := onlyOtherWorkloads(res); s != "" {
+		what += "; no workload evaluated, all are of other kinds (" + s + ")"
 	}
 	if s := ownersOf(res.Findings); s != "" {
 		what += "; " + s

@@ -8,6 +8,9 @@ package slack
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/url"
 
 	"github.com/slack-go/slack"
 
@@ -65,11 +68,11 @@ func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, t
 		doing = "update a message in channel " + place.Channel
 		f = b.update(ctx, api, content)
 	} else {
-		place, f = b.post(ctx, api, channel, thread.Message, content)
+		place, f = b.post(ctx, api, channel, thread.Message, m.Key, content)
 		if f.outcome == channelGone && channel != to.Address {
 			// Another channel has the name by now.
 			doing = "post to channel " + visible.Short(to.Address, maxLineName)
-			place, f = b.post(ctx, api, to.Address, "", content)
+			place, f = b.post(ctx, api, to.Address, "", m.Key, content)
 		}
 	}
 	if f.outcome != sent {
@@ -78,11 +81,15 @@ func (b *Bot) Send(ctx context.Context, to notify.Recipient, m notify.Message, t
 	return place, nil
 }
 
-func (b *Bot) post(ctx context.Context, api *slack.Client, channel, thread string, content body) (audit.MessageRef, failure) {
+func (b *Bot) post(ctx context.Context, api *slack.Client, channel, thread, key string, content body) (audit.MessageRef, failure) {
 	for {
 		var place audit.MessageRef
-		f := b.try(ctx, channel, interval, func() (err error) {
-			place.Channel, place.Message, err = api.PostMessageContext(ctx, channel, content.options(thread)...)
+		options := content.options(thread)
+		if key != "" {
+			options = append(options, b.clientMessageID(channel, thread, key))
+		}
+		f := b.try(ctx, channel, interval, func(ctx context.Context) (err error) {
+			place.Channel, place.Message, err = api.PostMessageContext(ctx, channel, options...)
 			if err == nil && place.Message == "" {
 				// The library takes any JSON without an error for a success.
 				err = errNotSlack
@@ -90,6 +97,8 @@ func (b *Bot) post(ctx context.Context, api *slack.Client, channel, thread strin
 			return err
 		})
 		switch {
+		case f.outcome == keyRejected && key != "":
+			key = ""
 		case f.outcome == threadGone && thread != "":
 			thread = ""
 		case f.outcome == blocksRejected && content.blocks != nil:
@@ -103,9 +112,31 @@ func (b *Bot) post(ctx context.Context, api *slack.Client, channel, thread strin
 	}
 }
 
-// update updates a message. Slack limits updates across all channels.
+// clientMessageID sends client_msg_id, the ID by which Slack's own clients recognize a
+// message that they send again. The reference of chat.postMessage does not list it as an
+// argument, and promises nothing; it only lists the errors duplicate_message_not_found
+// ("No duplicate message exists associated with client_msg_id") and
+// duplicate_channel_not_found. So it may spare a channel a copy, and nothing relies on it:
+// without the ID the message is sent as before.
+func (b *Bot) clientMessageID(channel, thread, key string) slack.MsgOption {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", channel, thread, key))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8, RFC 9562
+	id := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	return slack.UnsafeMsgOptionEndpoint(b.url+"chat.postMessage", func(args url.Values) { args.Set("client_msg_id", id) })
+}
+
+// update updates a message. Slack limits updates across all channels. An update is the
+// same when it is repeated, so one whose response was lost is.
 func (b *Bot) update(ctx context.Context, api *slack.Client, content body) failure {
-	return b.try(ctx, "chat.update", 0, func() error {
+	for tries := 1; ; tries++ {
+		if f := b.updateOnce(ctx, api, content); f.outcome != unconfirmed || tries == maxTries {
+			return f
+		}
+	}
+}
+
+func (b *Bot) updateOnce(ctx context.Context, api *slack.Client, content body) failure {
+	return b.try(ctx, "chat.update", 0, func(ctx context.Context) error {
 		options := slack.MsgOptionCompose(slack.MsgOptionText(content.text, false), slack.MsgOptionBlocks(content.blocks...))
 		_, _, _, err := api.UpdateMessageContext(ctx, content.update.Channel, content.update.Message, options)
 		return err

@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -22,7 +23,9 @@ type outcome uint8
 const (
 	sent           outcome = iota
 	rateLimited            // try again after the time that Slack gives
-	transient              // try again soon, or in the next sweep
+	transient              // it did not arrive: try again soon, or in the next sweep
+	unconfirmed            // it may have arrived: another try may be a copy
+	keyRejected            // without the key, it may be accepted
 	threadGone             // the message to reply to does not exist
 	channelGone            // the channel does not exist, or cannot be posted to
 	blocksRejected         // the text alone may be accepted
@@ -35,12 +38,15 @@ type failure struct {
 	outcome outcome
 	after   time.Duration // of rateLimited
 	text    string
-	cause   error // of ended: that of the context
+	cause   error // that of the context, if it ended
 }
 
 // Slack's error codes that are not a permanent refusal.
 var (
-	transientCodes   = []string{"fatal_error", "internal_error", "request_timeout", "service_unavailable", "team_added_to_org", "message_limit_exceeded"}
+	transientCodes = []string{"request_timeout", "service_unavailable", "team_added_to_org", "message_limit_exceeded"}
+	// Slack's reference says of both: "It's possible some aspect of the operation
+	// succeeded before the error was raised."
+	unconfirmedCodes = []string{"fatal_error", "internal_error"}
 	rateLimitedCodes = []string{"ratelimited", "rate_limited"}
 	threadGoneCodes  = []string{
 		"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message",
@@ -48,6 +54,8 @@ var (
 	}
 	channelGoneCodes    = []string{"channel_not_found", "not_in_channel", "is_archived"}
 	blocksRejectedCodes = []string{"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}
+	// See clientMessageID.
+	keyRejectedCodes = []string{"duplicate_message_not_found", "duplicate_channel_not_found", "invalid_arguments", "invalid_arg_name"}
 )
 
 // hint says what to do about an error code.
@@ -83,9 +91,10 @@ type webhookError struct {
 
 func (e *webhookError) Error() string { return http.StatusText(e.status) }
 
-// classify says what became of a call. Untrusted text is made visible; Slack's response
-// is shown only if it is an error code.
-func classify(ctx context.Context, err error) failure {
+// classify says what became of a call, which the context was given for and which may have
+// reached Slack or not. Untrusted text is made visible; Slack's response is shown only if
+// it is an error code.
+func classify(ctx context.Context, err error, mayHaveArrived bool) failure {
 	var rate *slack.RateLimitedError
 	var status slack.StatusCodeError
 	var api slack.SlackErrorResponse
@@ -101,14 +110,24 @@ func classify(ctx context.Context, err error) failure {
 		return ofStatus(hook.status, hook.code)
 	case errors.As(err, &api):
 		return ofCode(api.Err)
+	case ctx.Err() != nil && !mayHaveArrived:
+		return failure{outcome: ended, text: "no connection in time", cause: ctx.Err()}
 	case ctx.Err() != nil:
-		return failure{outcome: ended, text: "no response in time", cause: ctx.Err()}
+		return failure{outcome: unconfirmed, text: "no response in time", cause: ctx.Err()}
 	}
 	var where *url.Error
 	if errors.As(err, &where) {
 		err = where.Err // without the method and the URL
 	}
-	return failure{outcome: transient, text: visible.Text(err.Error())}
+	f := failure{outcome: transient, text: visible.Text(err.Error())}
+	var slow net.Error
+	if errors.As(err, &slow) && slow.Timeout() {
+		f.text = "no response in time"
+	}
+	if mayHaveArrived {
+		f.outcome = unconfirmed
+	}
+	return f
 }
 
 // ofCode classifies one of Slack's error codes.
@@ -122,6 +141,10 @@ func ofCode(code string) failure {
 		f.outcome, f.after = rateLimited, defaultWait
 	case slices.Contains(transientCodes, code):
 		f.outcome = transient
+	case slices.Contains(unconfirmedCodes, code):
+		f.outcome = unconfirmed
+	case slices.Contains(keyRejectedCodes, code):
+		f.outcome = keyRejected
 	case slices.Contains(threadGoneCodes, code):
 		f.outcome = threadGone
 	case slices.Contains(channelGoneCodes, code):
@@ -133,13 +156,16 @@ func ofCode(code string) failure {
 }
 
 // ofStatus classifies an HTTP status that is not a success, with Slack's error code if
-// the response has one.
+// the response has one. A proxy responds with any 5xx, 503 included, if it has lost the
+// connection after it passed the request on.
 func ofStatus(status int, code string) failure {
 	text := http.StatusText(status)
 	switch {
 	case status == http.StatusTooManyRequests:
 		return failure{outcome: rateLimited, after: defaultWait, text: text}
-	case status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooEarly:
+	case status >= 500:
+		return failure{outcome: unconfirmed, text: text}
+	case status == http.StatusRequestTimeout || status == http.StatusTooEarly:
 		return failure{outcome: transient, text: text}
 	case errorCode.MatchString(code):
 		return ofCode(code)
@@ -154,12 +180,12 @@ var errorCode = regexp.MustCompile(`^[a-z0-9_]{1,60}$`)
 // sendError is an error of Send. Its text is safe to show, and it keeps only the part of
 // the cause that callers use.
 type sendError struct {
-	text  string
-	cause error // ErrRefused, that of a context, or nil
+	text   string
+	causes []error // ErrRefused, ErrUnconfirmed, that of a context, or none
 }
 
-func (e *sendError) Error() string { return e.text }
-func (e *sendError) Unwrap() error { return e.cause }
+func (e *sendError) Error() string   { return e.text }
+func (e *sendError) Unwrap() []error { return e.causes }
 
 // newError returns an error that shows neither the secret, nor the path of a secret URL,
 // nor the password of a proxy.
@@ -171,12 +197,19 @@ func newError(doing string, f failure, secret notify.Secret) error {
 		}
 	}
 	text = userinfo.ReplaceAllString(text, "//"+secret.String()+"@")
-	switch f.outcome {
-	case threadGone, channelGone, blocksRejected, refused:
-		f.cause = notify.ErrRefused
-	}
 	// Cut last: half a secret would not be recognized.
-	return &sendError{text: doing + ": " + visible.Short(text, maxProse), cause: f.cause}
+	e := &sendError{text: doing + ": " + visible.Short(text, maxProse)}
+	if f.cause != nil {
+		e.causes = append(e.causes, f.cause)
+	}
+	switch f.outcome {
+	case threadGone, channelGone, blocksRejected, keyRejected, refused:
+		e.causes = append(e.causes, notify.ErrRefused)
+	case unconfirmed:
+		e.text += " (the message may have arrived)"
+		e.causes = append(e.causes, notify.ErrUnconfirmed)
+	}
+	return e
 }
 
 var userinfo = regexp.MustCompile(`//[^/@\s]*@`)

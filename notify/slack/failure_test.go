@@ -46,11 +46,13 @@ func TestFailures(t *testing.T) {
 		{"too many messages, once", repeat(1, fakeslack.Fault{Status: 429, RetryAfter: 7 * s}), []time.Duration{7 * s}, 1, "", false},
 		{"too many messages, five times", repeat(5, fakeslack.Fault{Status: 429, RetryAfter: 2 * s}), slices.Repeat([]time.Duration{2 * s}, 5), 1, "", false},
 		{"too many messages, without a time", repeat(1, fakeslack.Fault{Status: 429}), []time.Duration{30 * s}, 1, "", false},
-		{"a server error, twice", repeat(2, fakeslack.Fault{Status: 503}), []time.Duration{2 * s, 4 * s}, 1, "", false},
-		{"server errors", repeat(9, fakeslack.Fault{Status: 500}), []time.Duration{2 * s, 4 * s}, 0, "Internal Server Error", false},
-		{"a broken connection", repeat(1, fakeslack.Fault{Cut: true}), []time.Duration{2 * s}, 1, "", false},
-		{"a connection that breaks after the message", repeat(1, fakeslack.Fault{Cut: true, Stored: true}), []time.Duration{2 * s}, 2, "", false},
-		{"broken connections", repeat(9, fakeslack.Fault{Cut: true}), []time.Duration{2 * s, 4 * s}, 0, "EOF", false},
+		{"a request that Slack did not get whole", repeat(2, fakeslack.Fault{Status: 408}), []time.Duration{2 * s, 4 * s}, 1, "", false},
+		{"a server error", repeat(9, fakeslack.Fault{Status: 500}), nil, 0, "Internal Server Error (the message may have arrived)", false},
+		{"a server error after the message", repeat(9, fakeslack.Fault{Status: 502, Stored: true}), nil, 1, "Bad Gateway (the message may have arrived)", false},
+		{"a proxy that lost the connection", repeat(9, fakeslack.Fault{Status: 503, Stored: true}), nil, 1, "Service Unavailable (the message may have arrived)", false},
+		{"a broken connection", repeat(9, fakeslack.Fault{Cut: true}), nil, 0, "EOF (the message may have arrived)", false},
+		{"a connection that breaks after the message", repeat(9, fakeslack.Fault{Cut: true, Stored: true}), nil, 1, "EOF (the message may have arrived)", false},
+		{"a success without a message", repeat(9, fakeslack.Fault{Status: 200}), nil, 0, "(the message may have arrived)", false},
 		{"a redirect", repeat(9, fakeslack.Fault{Status: 302}), nil, 0, "redirect", true},
 		{"a response from another server", repeat(9, fakeslack.Fault{Status: 403}), nil, 0, "Forbidden", true},
 	}
@@ -87,6 +89,9 @@ func check(t *testing.T, err error, want string, refusing bool) {
 	if errors.Is(err, notify.ErrRefused) != refusing {
 		t.Errorf("wrapping ErrRefused is %v in %v", !refusing, err)
 	}
+	if err != nil && errors.Is(err, notify.ErrUnconfirmed) != strings.Contains(err.Error(), "may have arrived") {
+		t.Errorf("wrapping ErrUnconfirmed is %v in %v", errors.Is(err, notify.ErrUnconfirmed), err)
+	}
 }
 
 // Each row is one of Slack's error codes, and whether it is permanent.
@@ -103,7 +108,8 @@ func TestWords(t *testing.T) {
 		_, err := by.Send(t.Context(), to(channel), one(t, by), audit.MessageRef{})
 		want := word
 		check(t, err, want, refusing)
-		if n := len(slackd.Requests()); refusing != (n == 1) {
+		final := refusing || errors.Is(err, notify.ErrUnconfirmed)
+		if n := len(slackd.Requests()); final != (n == 1) {
 			t.Errorf("%s: %d calls", word, n)
 		}
 	}
@@ -185,16 +191,60 @@ func TestTheEndOfTime(t *testing.T) {
 	}
 }
 
-func TestHangingSlack(t *testing.T) {
-	for name, make := range senders() {
+// A call that is under way when its context ends may finish, for a while: Slack may be
+// accepting the message.
+func TestCallsOutlastTheirContext(t *testing.T) {
+	for name := range senders() {
+		for _, stuck := range []bool{false, true} {
+			clock := newTicker()
+			slackd := workspace(t, clock)
+			o := sender.Options{Clock: clock.clock(), Grace: 5 * time.Second}
+			if stuck {
+				o.Grace = 50 * time.Millisecond
+			}
+			var by notify.Sender = sender.NewBot(secret(token), slackd.APIURL(), o)
+			address := channel
+			if name == "webhook" {
+				by, address = newWebhookWith(slackd, o), hookURI
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			slackd.Faults(func(fakeslack.Request) fakeslack.Fault { cancel(); return fakeslack.Fault{Hang: stuck} })
+			_, err := by.Send(ctx, to(address), one(t, by), audit.MessageRef{})
+			if !stuck && (err != nil || len(slackd.Messages()) != 1) {
+				t.Errorf("%s: %d messages, %v", name, len(slackd.Messages()), err)
+			}
+			if stuck && (!errors.Is(err, context.Canceled) || !errors.Is(err, notify.ErrUnconfirmed)) {
+				t.Errorf("%s, which hangs: %v", name, err)
+			}
+			if _, err := by.Send(ctx, to(address), one(t, by), audit.MessageRef{}); !errors.Is(err, context.Canceled) || errors.Is(err, notify.ErrUnconfirmed) {
+				t.Errorf("%s begins a call after the end: %v", name, err)
+			}
+			if n := len(slackd.Requests()); n != 1 {
+				t.Errorf("%s made %d calls", name, n)
+			}
+		}
+	}
+}
+
+// Slack gets the key of a message as the ID by which it may recognize a copy, and the
+// message arrives without it if Slack rejects the ID.
+func TestClientMessageID(t *testing.T) {
+	for _, code := range []string{"", "invalid_arguments", "duplicate_message_not_found"} {
 		clock := newTicker()
 		slackd := workspace(t, clock)
-		by, address := make(slackd, clock)
-		ctx, cancel := context.WithCancel(t.Context())
-		slackd.Faults(func(fakeslack.Request) fakeslack.Fault { cancel(); return fakeslack.Fault{Hang: true} })
-		_, err := by.Send(ctx, to(address), one(t, by), audit.MessageRef{})
-		if !errors.Is(err, context.Canceled) || errors.Is(err, notify.ErrRefused) {
-			t.Errorf("%s: %v", name, err)
+		by := newBot(slackd, clock)
+		slackd.FailNext(fakeslack.Fault{Error: code})
+		m := one(t, by)
+		m.Key = "key"
+		if _, err := by.Send(t.Context(), to(channel), m, audit.MessageRef{}); err != nil || len(slackd.Messages()) != 1 {
+			t.Errorf("%q: %d messages, %v", code, len(slackd.Messages()), err)
+		}
+		var ids []string
+		for _, r := range slackd.Requests() {
+			ids = append(ids, r.ClientMessageID)
+		}
+		if len(ids[0]) != 36 || len(ids) > 1 && ids[1] != "" || (len(ids) == 2) != (code != "") {
+			t.Errorf("%q: IDs %q", code, ids)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -16,6 +17,9 @@ type Options struct {
 	// Transport carries requests; nil: the default one, with the proxy from the
 	// environment.
 	Transport http.RoundTripper
+	// Grace is how long a call may take after its context has ended; notify.Grace by
+	// default.
+	Grace time.Duration
 }
 
 // The bounds of one message.
@@ -26,12 +30,12 @@ const (
 	backoff  = 2 * time.Second  // after the first failure, doubled after each
 )
 
-// caller calls Slack within its rate limits, and retries transient failures. If the
-// connection breaks before the response, the message is sent again: a duplicate is better
-// than a lost message.
+// caller calls Slack within its rate limits, and retries failures after which the message
+// has not arrived. Where it may have arrived, it is not for the caller to send it again.
 type caller struct {
-	http *http.Client
-	pace *pace
+	http  *http.Client
+	pace  *pace
+	grace time.Duration
 }
 
 func newCaller(o Options) caller {
@@ -39,7 +43,7 @@ func newCaller(o Options) caller {
 		o.Clock = SystemClock()
 	}
 	return caller{
-		pace: &pace{clock: o.Clock},
+		pace: &pace{clock: o.Clock}, grace: cmp.Or(o.Grace, notify.Grace),
 		http: &http.Client{
 			Transport: o.Transport, Timeout: timeout,
 			// Following a redirect would turn the POST into a GET of something else, whose
@@ -50,15 +54,16 @@ func newCaller(o Options) caller {
 }
 
 // try makes a call in a lane until it has a final result. After that, the lane rests for
-// the given time.
-func (c caller) try(ctx context.Context, lane string, rest time.Duration, call func() error) failure {
+// the given time. Once the context has ended no call begins, but one that is under way
+// finishes.
+func (c caller) try(ctx context.Context, lane string, rest time.Duration, call func(context.Context) error) failure {
 	tries, waits := 0, 0
 	for {
 		leave, err := c.pace.enter(ctx, lane)
 		if err != nil {
 			return failure{outcome: ended, text: err.Error(), cause: err}
 		}
-		f := classify(ctx, call())
+		f := c.once(ctx, call)
 		switch f.outcome {
 		case rateLimited:
 			leave(f.after)
@@ -75,6 +80,15 @@ func (c caller) try(ctx context.Context, lane string, rest time.Duration, call f
 			return f
 		}
 	}
+}
+
+// once makes a call.
+func (c caller) once(ctx context.Context, call func(context.Context) error) failure {
+	inFlight, cancel := notify.WithGrace(ctx, c.grace)
+	defer cancel()
+	traced, mayHaveArrived := notify.Traced(inFlight)
+	err := call(traced)
+	return classify(ctx, err, mayHaveArrived())
 }
 
 // bodyOf returns what a plan of this package put into a message.
@@ -119,6 +133,9 @@ type lane struct {
 // the time given.
 func (p *pace) enter(ctx context.Context, channel string) (leave func(time.Duration), err error) {
 	l := p.lane(channel)
+	if err := ctx.Err(); err != nil {
+		return nil, err // an unlocked lane would be as good
+	}
 	select {
 	case <-l.lock:
 	case <-ctx.Done():

@@ -297,9 +297,13 @@ func newBot(s *fakeslack.Server, clock *ticker) *sender.Bot {
 
 // newWebhook returns a webhook sender; the address is the path.
 func newWebhook(s *fakeslack.Server, clock *ticker) *sender.Webhook {
+	return newWebhookWith(s, sender.Options{Clock: clock.clock()})
+}
+
+func newWebhookWith(s *fakeslack.Server, o sender.Options) *sender.Webhook {
 	host := strings.TrimPrefix(s.URL(), "http://")
 	return sender.NewWebhook(func(path string) (notify.Secret, error) { return notify.NewSecret([]byte(s.URL() + path)) },
-		[]string{host}, sender.Options{Clock: clock.clock()})
+		[]string{host}, o)
 }
 
 // deliver sends a plan as notify does, and fails the test if that fails.

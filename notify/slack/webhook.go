@@ -57,9 +57,9 @@ func (w *Webhook) Send(ctx context.Context, to notify.Recipient, m notify.Messag
 	if err := w.check(secret); err != nil {
 		return audit.MessageRef{}, newError(doing, failure{outcome: refused, text: err.Error()}, secret)
 	}
-	f = w.try(ctx, to.Address, interval, func() error { return w.post(ctx, secret, content) })
+	f = w.try(ctx, to.Address, interval, func(ctx context.Context) error { return w.post(ctx, secret, content) })
 	if f.outcome == blocksRejected {
-		f = w.try(ctx, to.Address, interval, func() error { return w.post(ctx, secret, content.plain()) })
+		f = w.try(ctx, to.Address, interval, func(ctx context.Context) error { return w.post(ctx, secret, content.plain()) })
 	}
 	if f.outcome != sent {
 		return audit.MessageRef{}, newError(doing, f, secret)

@@ -34,6 +34,7 @@ type response struct {
 	outcome outcome
 	after   time.Duration // the pause that the receiver asks for, or zero
 	err     error         // why the digest was not accepted
+	lost    bool          // it may have been accepted all the same
 }
 
 type outcome int
@@ -59,9 +60,17 @@ func classify(resp *http.Response, secret notify.Secret, now time.Time) response
 	case code/100 == 5, isTransient(code):
 		r.outcome = transient
 		r.after = retryAfter(resp.Header.Get("Retry-After"), now)
+		// A proxy responds with a 5xx if it has lost the connection after it passed the
+		// request on. Only a receiver that says when to come back has not accepted it.
+		r.lost = code/100 == 5 && r.after == 0 || code == http.StatusConflict
 	}
 	return r
 }
+
+// unconfirmedError is the error of a digest that may have arrived.
+type unconfirmedError struct{ error }
+
+func (e *unconfirmedError) Unwrap() []error { return []error{e.error, notify.ErrUnconfirmed} }
 
 // isTransient reports whether a 4xx status may go away by itself.
 func isTransient(code int) bool {

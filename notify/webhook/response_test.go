@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -107,6 +108,10 @@ func TestResponses(t *testing.T) {
 				}
 				if got != row.err || errors.Is(err, notify.ErrRefused) != row.refused {
 					t.Errorf("got %q", got)
+				}
+				lost := row.err != "" && slices.ContainsFunc(row.replies, func(r reply) bool { return r.code >= 500 && r.after == "" })
+				if errors.Is(err, notify.ErrUnconfirmed) != (lost && !row.refused) {
+					t.Errorf("wrapping ErrUnconfirmed is %t", !lost)
 				}
 				if took := time.Since(begin); len(to.seen) != row.requests || took != row.takes {
 					t.Errorf("%d requests in %s", len(to.seen), took)

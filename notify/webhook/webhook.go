@@ -4,6 +4,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -56,6 +57,9 @@ type Options struct {
 	Transport http.RoundTripper
 	// Clock returns the time; nil: the system's.
 	Clock func() time.Time
+	// Grace is how long a request may take after its context has ended; notify.Grace by
+	// default.
+	Grace time.Duration
 }
 
 // Sender posts digests to one receiver. Several goroutines may use it.
@@ -66,6 +70,7 @@ type Sender struct {
 	userAgent string
 	client    *http.Client
 	clock     func() time.Time
+	grace     time.Duration
 	inFlight  *semaphore.Weighted
 	pause     pause
 }
@@ -85,6 +90,7 @@ func New(o Options) (*Sender, error) {
 	s := &Sender{
 		url: u.String(), host: u.Scheme + "://" + u.Host, secret: o.Secret, userAgent: "audit",
 		client: client(o.Transport), clock: o.Clock, inFlight: semaphore.NewWeighted(sendsAtOnce),
+		grace: cmp.Or(o.Grace, notify.Grace),
 	}
 	if o.Version != "" {
 		s.userAgent += "/" + o.Version
@@ -152,14 +158,22 @@ func (s *Sender) Send(ctx context.Context, _ notify.Recipient, m notify.Message,
 }
 
 // send posts until the message is accepted or refused, or maxTries is reached. Waiting
-// for as long as the receiver asks for does not count as a try.
-func (s *Sender) send(ctx context.Context, p payload) error {
+// for as long as the receiver asks for does not count as a try. A message that may have
+// arrived is posted again, too: all tries have the same Idempotency-Key.
+func (s *Sender) send(ctx context.Context, p payload) (err error) {
+	lost := false // the response to a try
+	defer func() {
+		if err != nil && lost && !errors.Is(err, notify.ErrRefused) {
+			err = &unconfirmedError{err}
+		}
+	}()
 	delay := backoff
 	for try := 1; ; {
 		if err := s.pause.wait(ctx, s.clock); err != nil {
 			return s.failed(err)
 		}
 		r := s.post(ctx, p)
+		lost = lost || r.lost
 		switch {
 		case r.outcome == accepted:
 			return nil
@@ -189,6 +203,12 @@ func (s *Sender) post(ctx context.Context, p payload) response {
 	if err != nil {
 		return response{err: err}
 	}
+	if err := context.Cause(ctx); err != nil {
+		return response{err: err} // nothing begins after the end
+	}
+	ctx, cancel := notify.WithGrace(ctx, s.grace)
+	defer cancel()
+	ctx, mayHaveArrived := notify.Traced(ctx)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(p.json))
 	if err != nil {
 		return noResponse(err, secret)
@@ -198,7 +218,9 @@ func (s *Sender) post(ctx context.Context, p payload) response {
 	sign(req.Header, secret, p, s.clock())
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return noResponse(err, secret)
+		r := noResponse(err, secret)
+		r.lost = mayHaveArrived()
+		return r
 	}
 	return classify(resp, secret, s.clock())
 }

@@ -194,11 +194,27 @@ type Notification struct {
 	// +kubebuilder:validation:Pattern=`^[ -~]*$`
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Error is why the receiver refused the event permanently.
+	// Error is why the receiver refused the event permanently or, after an attempt
+	// without a response, why there was none.
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^[ -~]*$`
 	// +optional
 	Error string `json:"error,omitempty"`
+	// Attempts is the number of times that the pending event was sent without a
+	// response from the receiver, which may have accepted it.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// AttemptedAt is when the last of these attempts was made. The next one waits, the
+	// longer the more there were.
+	// +optional
+	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`
+	// AttemptID identifies the message of these attempts to receivers that recognize a
+	// message that is sent again.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[ -~]*$`
+	// +optional
+	AttemptID string `json:"attemptID,omitempty"`
 }
 
 // Event is what a notification says about a finding.

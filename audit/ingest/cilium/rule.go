@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"unicode"
@@ -30,7 +31,7 @@ type rule struct {
 	ToCIDRSet   []cidrRule             `json:"toCIDRSet"`
 	ToGroups    []json.RawMessage      `json:"toGroups"`
 	ToRequires  []json.RawMessage      `json:"toRequires"`
-	ToFQDNs     []json.RawMessage      `json:"toFQDNs"`
+	ToFQDNs     []fqdnRule             `json:"toFQDNs"`
 	ToServices  []json.RawMessage      `json:"toServices"`
 
 	ToPorts        []portRule        `json:"toPorts"`
@@ -154,8 +155,11 @@ type portProtocol struct {
 // An element without ports applies to none (PolicyEntry.L4).
 func (p *portRule) rule(d snapshot.Direction, action snapshot.Action) (snapshot.Rule, error) {
 	rule := snapshot.Rule{Action: action}
-	layer7 := action == snapshot.Allow && len(p.Rules) > 0
-	_, dns := p.Rules["dns"]
+	// A list that is null is absent (L7Rules.IsEmpty in pkg/policy/api/l7.go).
+	sets := maps.Clone(p.Rules)
+	maps.DeleteFunc(sets, func(_ string, list json.RawMessage) bool { return string(list) == "null" })
+	layer7 := action == snapshot.Allow && len(sets) > 0
+	_, dns := sets["dns"]
 	rule.Narrow = layer7 ||
 		action == snapshot.Allow && (len(p.ServerNames) > 0 || p.TerminatingTLS != nil || p.Listener != nil)
 	// PortRule.Validate in pkg/policy/api/rule_validation.go.

@@ -169,6 +169,7 @@ func readNotifications(list []v1alpha1.Notification) []audit.Notification {
 			Claim: audit.Claim{By: m.ClaimedBy, At: readTime(m.ClaimedAt), WithLease: m.ClaimedWithLease},
 			Last:  audit.Event(m.Last), At: readTime(m.At),
 			Message: audit.MessageRef{Channel: m.Channel, Message: m.Message}, Error: m.Error,
+			Attempt: audit.Attempt{ID: m.AttemptID, Count: int(m.Attempts), At: readTime(m.AttemptedAt)},
 		})
 	}
 	return out

@@ -92,6 +92,7 @@ func newNotifications(list []audit.Notification) []v1alpha1.Notification {
 			ClaimedBy: m.Claim.By, ClaimedAt: newTime(m.Claim.At), ClaimedWithLease: m.Claim.WithLease,
 			Last: v1alpha1.Event(m.Last), At: newTime(m.At),
 			Channel: m.Message.Channel, Message: m.Message.Message, Error: m.Error,
+			Attempts: int32(m.Attempt.Count), AttemptedAt: newTime(m.Attempt.At), AttemptID: m.Attempt.ID,
 		})
 	}
 	return out

@@ -113,7 +113,8 @@ func fitNotifications(list []audit.Notification) []audit.Notification {
 		m.Message.Channel = kube.Printable(m.Message.Channel, v1alpha1.MaxWord)
 		m.Message.Message = kube.Printable(m.Message.Message, v1alpha1.MaxWord)
 		m.Error = kube.Printable(m.Error, v1alpha1.MaxError)
-		m.At, m.Claim.At = seconds(m.At), seconds(m.Claim.At)
+		m.Attempt.ID, m.Attempt.Count = kube.Printable(m.Attempt.ID, v1alpha1.MaxWord), count(m.Attempt.Count)
+		m.At, m.Claim.At, m.Attempt.At = seconds(m.At), seconds(m.Claim.At), seconds(m.Attempt.At)
 		out = append(out, m)
 	}
 	return out

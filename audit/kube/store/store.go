@@ -36,8 +36,9 @@ type Options struct {
 //
 // A record is stored, and returned, in the form that Fit gives it.
 type Store struct {
-	client    *kube.Client
-	namespace string
+	client     *kube.Client
+	namespace  string
+	definition definition
 }
 
 var _ audit.Store = (*Store)(nil)
@@ -127,7 +128,7 @@ func (s *Store) Create(ctx context.Context, r audit.Record) (audit.Stored, error
 	if errors.Is(err, audit.ErrConflict) {
 		err = fmt.Errorf("%w: %v", audit.ErrStored, err)
 	}
-	return stored("create", r.ID, reply, err)
+	return s.written("create", f, reply, err)
 }
 
 // Update implements audit.Store. It takes one request, or three where labels change.
@@ -148,7 +149,23 @@ func (s *Store) Update(ctx context.Context, st audit.Stored) (audit.Stored, erro
 	f := newFinding(r)
 	f.ResourceVersion, f.Status = version, newStatus(r)
 	reply, err := s.send(ctx, http.MethodPut, r.ID, "status", f)
-	return stored("update", r.ID, reply, err)
+	return s.written("update", f, reply, err)
+}
+
+// written makes a stored record of the response to a write, and compares it with what was
+// written.
+func (s *Store) written(verb string, sent *v1alpha1.Finding, reply []byte, err error) (audit.Stored, error) {
+	var f *v1alpha1.Finding
+	if err == nil {
+		f, err = decode(reply)
+	}
+	if err == nil {
+		err = s.compare(sent, f)
+	}
+	if err != nil {
+		return audit.Stored{}, fmt.Errorf("%s finding %s: %w", verb, sent.Name, err)
+	}
+	return newStored(f), nil
 }
 
 // relabel labels a finding of the given version, and returns its new version.
@@ -218,10 +235,10 @@ func stored(verb, id string, reply []byte, err error) (audit.Stored, error) {
 func newStored(f *v1alpha1.Finding) audit.Stored {
 	r := newRecord(f)
 	return audit.Stored{
-		Record:  r,
-		Version: f.ResourceVersion + "/" + fingerprint(f.Labels),
+		Record:     r,
+		Version:    f.ResourceVersion + "/" + fingerprint(f.Labels),
 		Incomplete: f.Status == nil,
-		Stale:   f.Status != nil && !labelled(f.Labels, labels(r)),
+		Stale:      f.Status != nil && !labelled(f.Labels, labels(r)),
 	}
 }
 

@@ -15,7 +15,10 @@ import (
 // Options are what the long-running mode needs.
 type Options struct {
 	Interval time.Duration // between the starts of two sweeps
-	Listen   string        // address of the HTTP server; empty: no server
+	// Delivery is how long notifying owners may take after a sweep, which may be longer
+	// than the interval: one message a second is as fast as some receivers are.
+	Delivery time.Duration
+	Listen   string // address of the HTTP server; empty: no server
 
 	// Sweep sweeps once and publishes, or keeps the findings in memory.
 	Sweep    func(context.Context) (*audit.Result, *audit.Published, error)
@@ -44,7 +47,7 @@ type Election struct {
 // Run sweeps until the context ends, which is not an error. An error means that it
 // could not start.
 func Run(ctx context.Context, o *Options) error {
-	state := &health{now: o.Now, late: lateAfter * o.Interval}
+	state := &health{now: o.Now, late: lateAfter*o.Interval + o.Delivery}
 	if o.Election != nil {
 		state.unreachable = o.Election.Unreachable
 	}
@@ -54,9 +57,9 @@ func Run(ctx context.Context, o *Options) error {
 	}
 	defer server.close()
 	o.Started()
-	// A whole sweep may take two intervals. One that still runs after three is stuck
-	// rather than slow, and /healthz reports it.
-	sweeps := &sweeper{publish: o.Sweep, now: o.Now, log: o.Log, meter: o.Meter, limit: 2 * o.Interval, findings: o.LogFindings}
+	// A whole sweep may take two intervals, besides notifying owners. One that still runs
+	// after three is stuck rather than slow, and /healthz reports it.
+	sweeps := &sweeper{publish: o.Sweep, now: o.Now, log: o.Log, meter: o.Meter, limit: 2*o.Interval + o.Delivery, findings: o.LogFindings}
 	rounds := &loop{interval: o.Interval, sweep: sweeps.sweep, health: state, now: o.Now, random: rand.Float64, sleep: kube.Sleep}
 	work := func(ctx context.Context) {
 		defer o.Meter.clear() // the next leader shows its own results

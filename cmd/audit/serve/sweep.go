@@ -14,7 +14,7 @@ import (
 )
 
 // errTooLong is why a sweep that takes too long is canceled.
-var errTooLong = errors.New("the sweep took longer than two intervals")
+var errTooLong = errors.New("the sweep took longer than two intervals and the time to notify owners")
 
 // mostInLine is how many entries of a list the log line of a sweep has.
 const mostInLine = 5

@@ -58,6 +58,7 @@ func (s *Server) arrived(c call) Fault {
 	r := Request{
 		Number: len(s.requests) + 1, Method: c.method,
 		Channel: c.args["channel"], Thread: c.args["thread_ts"], TS: c.args["ts"],
+		ClientMessageID: c.args["client_msg_id"],
 	}
 	s.requests = append(s.requests, r)
 	if s.faults == nil {

@@ -27,6 +27,8 @@ const (
 var arguments = map[string][]string{
 	postMessage: {
 		"token", "channel", "text", "blocks", "thread_ts", "reply_broadcast", "unfurl_links", "unfurl_media", "mrkdwn", "parse", "link_names",
+		// Only the errors of the method mention it, and it promises nothing.
+		"client_msg_id",
 	},
 	updateMessage: {"token", "channel", "ts", "text", "blocks", "parse", "link_names"},
 	webhook: {

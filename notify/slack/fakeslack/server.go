@@ -124,6 +124,8 @@ type Request struct {
 	Channel string `json:"channel"`
 	Thread  string `json:"thread,omitempty"`
 	TS      string `json:"ts,omitempty"` // of the message to update
+	// ClientMessageID is the argument client_msg_id, which the server ignores otherwise.
+	ClientMessageID string `json:"clientMessageID,omitempty"`
 }
 
 // Requests returns every request so far, in order.
