@@ -238,7 +238,7 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 		State:     StateOpen,
 		FirstSeen: e.previous.firstSeen(id, e.now),
 		Objects:   objects,
-		Ranks:     e.ranks(v),
+		Ranks:     e.owners.ranks(v),
 	}
 }
 

@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -146,4 +148,37 @@ func (t Transition) needsConfirmation() bool {
 		return true
 	}
 	return false
+}
+
+// OwnerRank says which owners of a finding come first where there are more of them than
+// a store keeps.
+type OwnerRank struct {
+	Owner string
+	Right OwnerRight
+	Since time.Time // the creation of their first object of the finding; zero if unknown
+}
+
+// OwnerRight is what makes someone an owner of a finding. The least comes first.
+type OwnerRight int
+
+// The rights of owners. Anyone who can edit an object can make it name any number of
+// owners, which must not push out those of the namespaces.
+const (
+	RightNamespace OwnerRight = iota // they own a namespace that the finding is about
+	RightTeam                        // an object names them, and they own something else or are in the registry
+	RightObject                      // an object names them, and nothing else does
+)
+
+// compare orders owners by right, and then by their first object: who came later does
+// not push out who was there.
+func (r OwnerRank) compare(o OwnerRank) int {
+	return cmp.Or(cmp.Compare(r.Right, o.Right), cmp.Compare(truth(r.Since.IsZero()), truth(o.Since.IsZero())),
+		r.Since.Compare(o.Since), strings.Compare(r.Owner, o.Owner))
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

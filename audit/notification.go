@@ -131,3 +131,22 @@ type Message struct {
 	Held    bool   // until quiet hours end
 	Text    string // as the recipient would see it
 }
+
+// makeRoom removes what a store has no room for: notifications of those who are no
+// longer owners of a finding first, then those of owners who are not in the record.
+func (t *Transition) makeRoom(most int) {
+	rec := &t.Record
+	left := len(rec.Notifications) - most
+	if most <= 0 || left <= 0 {
+		return
+	}
+	for _, of := range [][]string{slices.Concat(rec.Owners, t.overflow), rec.Owners} {
+		rec.Notifications = slices.DeleteFunc(slices.Clone(rec.Notifications), func(n Notification) bool {
+			remove := left > 0 && !slices.Contains(of, n.Owner)
+			if remove {
+				left--
+			}
+			return remove
+		})
+	}
+}

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/eventuallytrue/audit/audit/config"
@@ -260,4 +262,59 @@ func ChannelNamespaces(ownership []NamespaceOwner) map[string]NamespaceOwner {
 		}
 	}
 	return byOwner
+}
+
+// fewOwners is a number of owners for which every store has room.
+const fewOwners = 20
+
+// ranks ranks the owners of a violation, sorted by name, if they are not few.
+func (o *owners) ranks(v rules.Violation) []OwnerRank {
+	byName := map[string]OwnerRank{}
+	for _, owner := range v.Owners {
+		rank := OwnerRank{Owner: o.notified(owner), Right: o.right(owner)}
+		if known, ok := byName[rank.Owner]; ok {
+			rank.Right = min(rank.Right, known.Right)
+		}
+		byName[rank.Owner] = rank
+	}
+	if len(byName) <= fewOwners {
+		return nil
+	}
+	for _, object := range v.Objects {
+		name := o.notified(rules.Owner{Name: object.Owner, Namespace: object.Namespace})
+		rank, ok := byName[name]
+		if ok && !object.Created.IsZero() && (rank.Since.IsZero() || object.Created.Before(rank.Since)) {
+			rank.Since = object.Created
+			byName[name] = rank
+		}
+	}
+	out := make([]OwnerRank, 0, len(byName))
+	for _, rank := range byName {
+		out = append(out, rank)
+	}
+	slices.SortFunc(out, func(a, b OwnerRank) int { return strings.Compare(a.Owner, b.Owner) })
+	return out
+}
+
+// right returns what makes someone the owner of an object.
+func (o *owners) right(owner rules.Owner) OwnerRight {
+	switch {
+	// Only the platform can write what is in no namespace.
+	case !owner.Known(), owner.Namespace == "", o.namespace(owner.Namespace).owner.Name == owner.Name:
+		return RightNamespace
+	case o.config.Owners.Team(owner.Name) != nil, o.ownsNamespace(owner.Name):
+		return RightTeam
+	}
+	return RightObject
+}
+
+// ownsNamespace reports whether someone owns any namespace of the cluster.
+func (o *owners) ownsNamespace(name string) bool {
+	o.ofNamespaces.Do(func() {
+		o.byNamespace = map[string]bool{}
+		for _, ns := range o.snap.NamespaceNames() {
+			o.byNamespace[o.namespace(ns).owner.Name] = true
+		}
+	})
+	return o.byNamespace[name]
 }

@@ -245,3 +245,13 @@ func sorted(versions map[string]Stored) []Stored {
 	}
 	return out
 }
+
+// OwnersNotNotified counts the owners who are not notified because a finding has too
+// many, by the transitions of a sweep.
+func (p *Published) OwnersNotNotified() int {
+	n := 0
+	for _, t := range p.Transitions {
+		n += t.unnotified()
+	}
+	return n
+}
