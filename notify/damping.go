@@ -22,7 +22,7 @@ const (
 //
 // A finding that returns for the second time says so, and then its ends and returns wait
 // until it has been the same for a while, or an hour has passed since the last message. A
-// change after a change, and a release soon after the opening, wait for that hour.
+// change after a change waits for that hour.
 func DampedUntil(rec *audit.Record, n *audit.Notification, now time.Time) time.Time {
 	hour := n.At.Add(dampFor)
 	if n.At.IsZero() || !now.Before(hour) || n.Claim.By != "" {
@@ -31,10 +31,6 @@ func DampedUntil(rec *audit.Record, n *audit.Notification, now time.Time) time.T
 	switch n.Pending {
 	case audit.EventChanged:
 		if n.Last == audit.EventChanged {
-			return hour
-		}
-	case audit.EventReleased:
-		if rec.State == audit.StateOpen {
 			return hour
 		}
 	case audit.EventResolved, audit.EventReopened:
