@@ -146,6 +146,12 @@ func (s *swept) partsOf(t Transition) []snapshot.Part {
 		for _, kind := range rule.Needs {
 			add(kind, t.Record.Subject.Name)
 		}
+		// What other objects refer to may be in any namespace.
+		for _, kind := range rule.Uses {
+			if s.snap.Status(kind) == snapshot.Listed {
+				parts[snapshot.Part{Kind: kind}] = true
+			}
+		}
 	}
 	for _, o := range slices.Concat(t.Record.Objects, t.was) {
 		m := snapshot.Meta{Group: o.Group, Kind: o.Kind}

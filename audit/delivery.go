@@ -1,11 +1,68 @@
 package audit
 
-import "time"
+import (
+	"cmp"
+	"strings"
+	"time"
+)
 
 // The delivery of one notification is a small state machine: what one sender has yet to
 // tell one owner about one finding, and who may move that. This file has all of its
 // transitions; docs/notifications.md shows them as a table. Each transition is stored by
 // compare-and-swap, so a publisher that lost its claim changes nothing.
+
+// Notification is what one sender has sent, and has yet to send, to one owner about
+// a finding. A finding has one for each sender and owner, sorted by both. An event
+// is stored here before it is sent, and recorded as sent after the response.
+type Notification struct {
+	Sender, Owner string
+	Pending       Event // to be sent; empty if nothing is
+	Claim         Claim // of the publisher that is sending it
+	Last          Event // sent last; empty if nothing was
+	At            time.Time
+	// Message is the message about the opening. All others are replies to it.
+	Message MessageRef
+	// Error says why the receiver refused it permanently, or why it is unknown whether
+	// it arrived. It is cleared when the receiver accepts a message.
+	Error string
+	// Attempt is the attempt to send Pending whose outcome is unknown; zero if there is
+	// none.
+	Attempt Attempt
+}
+
+// Notified reports whether the owner was notified that the finding exists.
+func (n Notification) Notified() bool {
+	switch n.Last {
+	case "", EventResolved, EventReleased:
+		return false
+	}
+	return true
+}
+
+func compareNotifications(a, b Notification) int {
+	return cmp.Or(strings.Compare(a.Sender, b.Sender), strings.Compare(a.Owner, b.Owner))
+}
+
+// Event is what an owner is notified of.
+type Event string
+
+// The events of a finding.
+const (
+	EventOpened   Event = "opened"
+	EventReopened Event = "reopened"
+	EventChanged  Event = "changed"
+	// EventDetails is the reply with details to a message about the opening.
+	EventDetails  Event = "details"
+	EventResolved Event = "resolved"
+	EventReleased Event = "released" // it still exists, but has another owner
+	// EventReminder says that it is still open. It is never pending, because it
+	// follows from the time of the last message.
+	EventReminder Event = "reminder"
+)
+
+// MessageRef locates a message: the IDs of the channel and of the message, as the
+// receiver has them. It is zero for a receiver that has no such IDs.
+type MessageRef struct{ Channel, Message string }
 
 // DeliveryState is where a notification is on its way to the owner.
 type DeliveryState string
@@ -36,8 +93,6 @@ const (
 	// maxSkew is how far clocks may differ. A claim is taken over by its stored time
 	// only if it is older, or further ahead, than clocks can explain.
 	maxSkew = time.Hour
-	// tolerance is how far ahead a stored time may be without being corrected.
-	tolerance = time.Minute
 )
 
 // Claim is held by the publisher that is about to send an event, so that no other
@@ -241,30 +296,4 @@ func (n Notification) mayBeNotified(now time.Time) bool {
 		return true
 	}
 	return n.Claim.By != "" && now.Sub(n.Claim.At).Abs() >= maxSkew+ClaimExpiry
-}
-
-// clampTimes returns a record without times that are in the future, and whether there
-// were any: they come from a publisher whose clock is ahead, and would silence the
-// finding for as long. The time of a claim identifies the claim and stays.
-func clampTimes(r Record, now time.Time) (Record, bool) {
-	clamped := false
-	clamp := func(t *time.Time) {
-		if t.Sub(now) > tolerance {
-			*t, clamped = now, true
-		}
-	}
-	for _, t := range []*time.Time{&r.FirstSeen, &r.OpenedAt, &r.ResolvedAt} {
-		clamp(t)
-	}
-	for _, n := range r.Notifications {
-		clamp(&n.At)
-		clamp(&n.Attempt.At)
-		if n.Claim.By == "" {
-			clamp(&n.Claim.At)
-		}
-		if clamped {
-			r.SetNotification(n)
-		}
-	}
-	return r, clamped
 }

@@ -88,7 +88,7 @@ func (p *Previous) firstSeen(id string, now time.Time) time.Time {
 // before returns what the earlier sweep saw in a namespace and a direction.
 func (p *Previous) before(namespace string, d snapshot.Direction) rules.Previous {
 	row, ok := p.Isolation[namespace]
-	if !ok || len(row.NotEvaluated) > 0 {
+	if !ok || len(row.NotEvaluated[d]) > 0 {
 		return rules.Previous{}
 	}
 	if d == snapshot.DirectionEgress {

@@ -377,21 +377,22 @@ func TestFindingKeepsTheTimeItWasFirstSeen(t *testing.T) {
 func TestRuleGetsWhatAnEarlierSweepSaw(t *testing.T) {
 	earlier := &audit.Previous{At: now, Isolation: map[string]rules.Isolation{
 		"shop":   {Ingress: rules.Present, Egress: rules.Missing},
-		"closed": {Ingress: rules.Present, NotEvaluated: []string{"policies"}},
+		"closed": {Ingress: rules.Present, Egress: rules.Present, NotEvaluated: [2][]string{snapshot.DirectionIngress: {"policies"}}},
 	}}
 	var got []rules.Previous
 	probe := &rules.Rule{
 		Name: "probe", Severity: rules.Low, Needs: []snapshot.Kind{snapshot.Namespaces},
 		Run: func(in rules.Input) (rules.Result, error) {
 			got = append(got, in.Previous("shop", snapshot.DirectionIngress), in.Previous("shop", snapshot.DirectionEgress),
-				in.Previous("closed", snapshot.DirectionIngress), in.Previous("other", snapshot.DirectionIngress))
+				in.Previous("closed", snapshot.DirectionIngress), in.Previous("closed", snapshot.DirectionEgress),
+				in.Previous("other", snapshot.DirectionIngress))
 			return rules.Result{}, nil
 		},
 	}
 	var b snapshot.Builder
 	b.Add(snapshot.Facts{}, snapshot.Read{Kind: snapshot.Namespaces, Status: snapshot.Listed})
 	audit.Evaluate(b.Freeze(), []*rules.Rule{probe}, parse(t, ""), now, earlier)
-	want := []rules.Previous{{State: rules.Present, At: now}, {State: rules.Missing, At: now}, {}, {}}
+	want := []rules.Previous{{State: rules.Present, At: now}, {State: rules.Missing, At: now}, {}, {State: rules.Present, At: now}, {}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notified (-want +got):\n%s", diff)
 	}

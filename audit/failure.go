@@ -23,7 +23,7 @@ type Stage string
 // The stages of a sweep, in order.
 const (
 	StageRead     Stage = "read"     // a kind, a document, or what had to be read again
-	StageEvaluate Stage = "evaluate" // a rule, or a namespace with policies of unsupported kinds
+	StageEvaluate Stage = "evaluate" // a rule, or a namespace that was not evaluated
 	StagePublish  Stage = "publish"  // what ended the publishing early, such as the Lease
 	StageStore    Stage = "store"    // a finding
 	StageDeliver  Stage = "deliver"  // a digest, or Events
@@ -41,8 +41,8 @@ func (r *Result) Failures() []Failure {
 	out := r.gaps()
 	if r.MustEvaluate {
 		for _, row := range r.Isolation {
-			if len(row.NotEvaluated) > 0 && !row.Exempt {
-				out = append(out, Failure{StageEvaluate, "namespace " + row.Namespace, "policies of unsupported kinds: " + strings.Join(row.NotEvaluated, ", ")})
+			if kinds := row.KindsNotEvaluated(); len(kinds) > 0 && !row.Exempt {
+				out = append(out, Failure{StageEvaluate, "namespace " + row.Namespace, "not evaluated because of " + strings.Join(kinds, ", ")})
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func TestFailuresNameEveryReason(t *testing.T) {
 			Reads:      []snapshot.Read{{Kind: snapshot.Ingresses, Status: snapshot.Absent}, {Kind: snapshot.Pods, Status: snapshot.Listed}},
 			Rules:      []audit.Outcome{{Rule: "r", Status: audit.RuleRan}},
 			Deliveries: []audit.Delivery{{Sender: "slack", Owner: "a", Result: audit.DeliverySent}, {Sender: "slack", Owner: "b", Result: audit.DeliveryHeld}},
-			Isolation:  []rules.Isolation{{Namespace: "a", NotEvaluated: []string{"egressfirewalls"}}},
+			Isolation:  []rules.Isolation{{Namespace: "a", NotEvaluated: [2][]string{snapshot.DirectionEgress: {"egressfirewalls"}}}},
 		}},
 		{name: "a kind that was not read, and the rule that was skipped for it", res: audit.Result{
 			Reads: []snapshot.Read{unread}, Rules: []audit.Outcome{{Rule: "r", Status: audit.RuleSkipped, Reason: "ingresses forbidden"}},
@@ -39,8 +39,8 @@ func TestFailuresNameEveryReason(t *testing.T) {
 			{Stage: audit.StageEvaluate, Where: "q", Reason: "failed: panic"},
 		}},
 		{name: "namespaces that had to be evaluated", complete: true, res: audit.Result{MustEvaluate: true, Isolation: []rules.Isolation{
-			{Namespace: "a", NotEvaluated: []string{"egressfirewalls"}}, {Namespace: "b", NotEvaluated: []string{"egressfirewalls"}, Exempt: true}, {Namespace: "c"},
-		}}, want: []audit.Failure{{Stage: audit.StageEvaluate, Where: "namespace a", Reason: "policies of unsupported kinds: egressfirewalls"}}},
+			{Namespace: "a", NotEvaluated: [2][]string{snapshot.DirectionEgress: {"egressfirewalls"}}}, {Namespace: "b", NotEvaluated: [2][]string{snapshot.DirectionEgress: {"egressfirewalls"}}, Exempt: true}, {Namespace: "c"},
+		}}, want: []audit.Failure{{Stage: audit.StageEvaluate, Where: "namespace a", Reason: "not evaluated because of egressfirewalls (egress)"}}},
 		{name: "what was not published is no gap", complete: true, res: audit.Result{
 			Unpublished: []audit.Failure{{Stage: audit.StagePush, Where: "metrics", Reason: "refused"}, {Stage: audit.StageStore, Where: "f-1", Reason: "full"}},
 			Deliveries: []audit.Delivery{

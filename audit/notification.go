@@ -7,59 +7,6 @@ import (
 	"time"
 )
 
-// Notification is what one sender has sent, and has yet to send, to one owner about
-// a finding. A finding has one for each sender and owner, sorted by both. An event
-// is stored here before it is sent, and recorded as sent after the response.
-type Notification struct {
-	Sender, Owner string
-	Pending       Event // to be sent; empty if nothing is
-	Claim         Claim // of the publisher that is sending it
-	Last          Event // sent last; empty if nothing was
-	At            time.Time
-	// Message is the message about the opening. All others are replies to it.
-	Message MessageRef
-	// Error says why the receiver refused it permanently, or why it is unknown whether
-	// it arrived. It is cleared when the receiver accepts a message.
-	Error string
-	// Attempt is the attempt to send Pending whose outcome is unknown; zero if there is
-	// none.
-	Attempt Attempt
-}
-
-// Notified reports whether the owner was notified that the finding exists.
-func (n Notification) Notified() bool {
-	switch n.Last {
-	case "", EventResolved, EventReleased:
-		return false
-	}
-	return true
-}
-
-func compareNotifications(a, b Notification) int {
-	return cmp.Or(strings.Compare(a.Sender, b.Sender), strings.Compare(a.Owner, b.Owner))
-}
-
-// Event is what an owner is notified of.
-type Event string
-
-// The events of a finding.
-const (
-	EventOpened   Event = "opened"
-	EventReopened Event = "reopened"
-	EventChanged  Event = "changed"
-	// EventDetails is the reply with details to a message about the opening.
-	EventDetails  Event = "details"
-	EventResolved Event = "resolved"
-	EventReleased Event = "released" // it still exists, but has another owner
-	// EventReminder says that it is still open. It is never pending, because it
-	// follows from the time of the last message.
-	EventReminder Event = "reminder"
-)
-
-// MessageRef locates a message: the IDs of the channel and of the message, as the
-// receiver has them. It is zero for a receiver that has no such IDs.
-type MessageRef struct{ Channel, Message string }
-
 // setPending stores in a transition the events that owners are to be notified of, by
 // the senders of a rule and owner, in at most so many notifications. For a finding
 // that is carried over nothing is known that they were not already notified of.

@@ -171,3 +171,32 @@ func (r Reconciler) markStorm(all []Transition) {
 		}
 	}
 }
+
+// tolerance is how far ahead a stored time may be without being corrected.
+const tolerance = time.Minute
+
+// clampTimes returns a record without times that are in the future, and whether there
+// were any: they come from a publisher whose clock is ahead, and would silence the
+// finding for as long. The time of a claim identifies the claim and stays.
+func clampTimes(r Record, now time.Time) (Record, bool) {
+	clamped := false
+	clamp := func(t *time.Time) {
+		if t.Sub(now) > tolerance {
+			*t, clamped = now, true
+		}
+	}
+	for _, t := range []*time.Time{&r.FirstSeen, &r.OpenedAt, &r.ResolvedAt} {
+		clamp(t)
+	}
+	for _, n := range r.Notifications {
+		clamp(&n.At)
+		clamp(&n.Attempt.At)
+		if n.Claim.By == "" {
+			clamp(&n.Claim.At)
+		}
+		if clamped {
+			r.SetNotification(n)
+		}
+	}
+	return r, clamped
+}

@@ -46,12 +46,12 @@ type Result struct {
 // incomplete sweep does not show may still exist.
 func (r *Result) Complete() bool { return len(r.gaps()) == 0 }
 
-// NotEvaluated counts the namespaces that default-deny-present did not evaluate: the
-// absence of a finding there means nothing.
+// NotEvaluated counts the namespaces that default-deny-present did not evaluate in a
+// direction: the absence of a finding there means nothing.
 func (r *Result) NotEvaluated() int {
 	n := 0
 	for _, row := range r.Isolation {
-		if len(row.NotEvaluated) > 0 && !row.Exempt {
+		if len(row.KindsNotEvaluated()) > 0 && !row.Exempt {
 			n++
 		}
 	}

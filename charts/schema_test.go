@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"github.com/eventuallytrue/audit/audit/config"
 )
@@ -46,6 +50,57 @@ func TestGeneratedSchema(t *testing.T) {
 		t.Fatalf("%s has no property config", path)
 	}
 	compareGenerated(t, "../"+name, before+begin+strings.TrimSuffix(generated, "}")+"},\n"+after)
+}
+
+// TestSchemaKnowsEveryAlert: values can change each alert, and the threshold of those that
+// have one.
+func TestSchemaKnowsEveryAlert(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Properties struct {
+			PrometheusRule struct {
+				Properties struct {
+					Alerts struct {
+						Properties map[string]map[string]string
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for name, s := range file.Properties.PrometheusRule.Properties.Alerts.Properties {
+		got[name] = s["$ref"]
+	}
+	var rules struct {
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
+		}
+	}
+	if text, err = os.ReadFile(filepath.Join(chart, "files", "alerts.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, &rules); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	threshold := regexp.MustCompile(`[0-9]+ \* (3600|86400)`)
+	for _, g := range rules.Groups {
+		for _, r := range g.Rules {
+			want[r.Alert] = "#/definitions/alert"
+			if threshold.MatchString(r.Expr) {
+				want[r.Alert] += "WithThreshold"
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("alerts (-file +schema):\n%s", diff)
+	}
 }
 
 // marshal formats a schema as a property of the file.
@@ -98,6 +153,12 @@ func schemaOf(t *testing.T, key config.Key) schema {
 	t.Helper()
 	text := schema{"type": "string"}
 	listOf := func(items schema) schema { return schema{"type": "array", "items": items} }
+	if key.Type == "list of Ingress, Egress" {
+		return listOf(schema{"enum": []string{"Ingress", "Egress"}})
+	}
+	if strings.HasPrefix(key.Type, "list of ") {
+		return listOf(text)
+	}
 	switch key.Type {
 	case "string", "channel ID", "glob", "CEL", "mention", "date or time", "time of day", "time zone", "duration, or N sweeps":
 		return text
@@ -113,10 +174,6 @@ func schemaOf(t *testing.T, key config.Key) schema {
 		return schema{"enum": []string{"low", "medium", "high"}}
 	case "one or many":
 		return schema{"enum": []string{"one", "many"}}
-	case "list of keys", "list of globs", "list of annotation prefixes":
-		return listOf(text)
-	case "list of Ingress, Egress":
-		return listOf(schema{"enum": []string{"Ingress", "Egress"}})
 	case "mapping":
 		return schema{"$ref": "#/definitions/strings"}
 	}

@@ -35,8 +35,9 @@ type Rule struct {
 	// Needs are the kinds that Run may read. If one of them was not read
 	// completely the rule is skipped, and nothing is known about its subjects.
 	Needs []snapshot.Kind
-	// Uses are further kinds that Run may read as evidence, such as of causes. Where
-	// View.Known reports that they were not read, it evaluates without them.
+	// Uses are further kinds that Run may read, as evidence such as of causes, or
+	// because some objects refer to them. Where View.Known reports that they were not
+	// read, it evaluates without them as far as it can.
 	Uses []snapshot.Kind
 	// Affected are those of Needs whose objects suffer from a violation and do not
 	// make it one, such as the workloads of a namespace without a policy. That they
@@ -173,10 +174,30 @@ type Isolation struct {
 	Scope     string // all, world, cluster, tcp: how far open; empty if none
 	Exempt    bool   // exempted by the config
 	Exposed   []Exposed
-	// NotEvaluated are the kinds of policies that are not supported and may select
-	// pods of the namespace: the row leaves them out.
-	NotEvaluated []string
+	// NotEvaluated are, by snapshot.Direction, the kinds for which the direction was
+	// not evaluated: unsupported kinds of policies, and kinds that policies depend on
+	// and that were not read. The row leaves out what they may open.
+	NotEvaluated [2][]string
 }
+
+// KindsNotEvaluated returns the kinds of NotEvaluated, sorted. One that is there for a
+// single direction is followed by it, as in "ciliumcidrgroups.cilium.io (egress)".
+func (i *Isolation) KindsNotEvaluated() []string {
+	var out []string
+	for _, d := range snapshot.Directions() {
+		for _, kind := range i.NotEvaluated[d] {
+			if !slices.Contains(i.NotEvaluated[1-d], kind) {
+				kind += InDirection(d)
+			}
+			out = append(out, kind)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// InDirection returns what follows a kind that is not evaluated in one direction.
+func InDirection(d snapshot.Direction) string { return " (" + strings.ToLower(d.String()) + ")" }
 
 // IsolationState says whether traffic in one direction is denied by default.
 type IsolationState string

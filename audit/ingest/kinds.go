@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
@@ -98,7 +97,15 @@ func ciliumKinds() []Custom {
 			}),
 		}
 	}
+	sets := func(f *snapshot.Facts) *[]snapshot.AddressSet { return &f.AddressSets }
 	return []Custom{
+		{
+			Kind: snapshot.CiliumCIDRGroups, Object: "CiliumCIDRGroup", Versions: []string{"v2", "v2alpha1"},
+			take: listed(func(in *Ingester, o *cilium.CIDRGroup) snapshot.AddressSet {
+				m := in.meta(snapshot.CiliumCIDRGroups.Group(), "CiliumCIDRGroup", &o.Metadata)
+				return snapshot.AddressSet{Meta: m, Labels: in.labelSet(o.Metadata.Labels), CIDRs: o.CIDRs()}
+			}, sets),
+		},
 		policies(snapshot.CiliumNetworkPolicies, "CiliumNetworkPolicy", true),
 		policies(snapshot.CiliumClusterwideNetworkPolicies, "CiliumClusterwideNetworkPolicy", false),
 		{
@@ -140,6 +147,21 @@ func calicoKinds() []Custom {
 			}),
 		}
 	}
+	sets := func(kind snapshot.Kind, object, version string, namespaced bool) Custom {
+		return Custom{
+			Kind: kind, Object: object, Versions: []string{version}, Namespaced: namespaced,
+			take: decoded(func(in *Ingester, o *calico.NetworkSet, f *snapshot.Facts) error {
+				m := in.meta(kind.Group(), object, &o.Metadata)
+				if !namespaced {
+					m.Namespace = ""
+				}
+				f.AddressSets = append(f.AddressSets, snapshot.AddressSet{
+					Meta: m, Labels: in.labelSet(o.Metadata.Labels), CIDRs: o.CIDRs(),
+				})
+				return nil
+			}),
+		}
+	}
 	return []Custom{
 		policies(snapshot.CalicoNetworkPolicies, "NetworkPolicy", "v3", true),
 		policies(snapshot.CalicoGlobalNetworkPolicies, "GlobalNetworkPolicy", "v3", false),
@@ -147,6 +169,10 @@ func calicoKinds() []Custom {
 		policies(snapshot.StoredCalicoNetworkPolicies, "NetworkPolicy", "v1", true),
 		policies(snapshot.StoredCalicoGlobalPolicies, "GlobalNetworkPolicy", "v1", false),
 		tiers(snapshot.StoredCalicoTiers, "v1"),
+		sets(snapshot.CalicoNetworkSets, "NetworkSet", "v3", true),
+		sets(snapshot.CalicoGlobalNetworkSets, "GlobalNetworkSet", "v3", false),
+		sets(snapshot.StoredCalicoNetworkSets, "NetworkSet", "v1", true),
+		sets(snapshot.StoredCalicoGlobalNetworkSets, "GlobalNetworkSet", "v1", false),
 	}
 }
 
@@ -219,36 +245,4 @@ func gatekeeperKinds() []Custom {
 			take: listed((*Ingester).syncSet, replications),
 		},
 	}
-}
-
-// UnsupportedPolicy reports whether a kind is a policy for the traffic of pods that
-// the program cannot evaluate: it is then unknown what such policies deny or allow. A
-// new kind is recognized by the end of its name, because ignoring a policy makes an
-// open namespace look evaluated.
-func UnsupportedPolicy(group, kind string) bool {
-	if group == "k8s.ovn.org" && kind == "EgressFirewall" || group == "crd.nsx.vmware.com" && kind == "SecurityPolicy" {
-		return true
-	}
-	if !strings.HasSuffix(kind, "NetworkPolicy") {
-		return false
-	}
-	for _, c := range Customs() {
-		if c.Kind.Group() == group && c.Object == kind {
-			return false
-		}
-	}
-	switch group {
-	case "networking.k8s.io", "extensions":
-		return false
-	// Staged policies are never enforced.
-	case "projectcalico.org", "crd.projectcalico.org":
-		return !strings.HasPrefix(kind, "Staged")
-	// Policies for networks beside the one that every pod is in.
-	case "k8s.cni.cncf.io":
-		return false
-	// Constraints on policies, named after what they require.
-	case "constraints.gatekeeper.sh", "templates.gatekeeper.sh", "kyverno.io", "policies.kyverno.io":
-		return false
-	}
-	return true
 }

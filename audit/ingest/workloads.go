@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -44,11 +45,12 @@ func (in *Ingester) channelOf(o *corev1.Namespace) string {
 // that succeeded or failed does not.
 func (in *Ingester) Pod(o *corev1.Pod) snapshot.Pod {
 	return snapshot.Pod{
-		Meta:        in.meta("", "Pod", &o.ObjectMeta),
-		Controller:  in.controller(&o.ObjectMeta),
-		Labels:      in.labelSet(o.Labels),
-		HostNetwork: o.Spec.HostNetwork,
-		Finished:    o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed,
+		Meta:           in.meta("", "Pod", &o.ObjectMeta),
+		Controller:     in.controller(&o.ObjectMeta),
+		Labels:         in.labelSet(o.Labels),
+		HostNetwork:    o.Spec.HostNetwork,
+		ServiceAccount: in.account(&o.Spec),
+		Finished:       o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed,
 	}
 }
 
@@ -109,4 +111,15 @@ func (in *Ingester) workload(group, kind string, o *metav1.ObjectMeta, t *corev1
 func (in *Ingester) template(w *snapshot.Workload, t *corev1.PodTemplateSpec) {
 	w.PodLabels = in.labelSet(t.Labels)
 	w.HostNetwork = t.Spec.HostNetwork
+	w.ServiceAccount = in.account(&t.Spec)
+}
+
+// account returns the name of the ServiceAccount of a pod, empty for the default. Manifests
+// may set only the deprecated field, which API servers copy to its successor.
+func (in *Ingester) account(spec *corev1.PodSpec) string {
+	name := cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount)
+	if name == snapshot.DefaultServiceAccount {
+		return ""
+	}
+	return in.intern(name)
 }

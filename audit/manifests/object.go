@@ -229,9 +229,8 @@ func (r *reader) unsupported(group, kind string, data []byte) {
 	}
 	// One whose metadata cannot be read may apply to any namespace.
 	_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &o)
-	r.facts.Unsupported = append(r.facts.Unsupported, snapshot.Unsupported{
-		Kind: snapshot.KindOf(group, kind), Namespace: o.Metadata.Namespace,
-	})
+	u := ingest.Unsupported(snapshot.KindOf(group, kind), kind, o.Metadata.Namespace)
+	r.facts.Unsupported = append(r.facts.Unsupported, u)
 }
 
 func (r *reader) ignoredKinds() []audit.IgnoredKind {

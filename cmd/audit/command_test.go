@@ -21,21 +21,26 @@ func TestStop(t *testing.T) {
 		return c
 	}
 	never := make(chan error)
+	later := make(chan error, 1)
+	time.AfterFunc(2*stopGrace, func() { later <- nil })
 	for _, tt := range []struct {
 		name    string
 		grace   time.Duration // none: the command does not stop gracefully
+		once    bool          // it only finishes what is under way
 		signal  os.Signal
 		again   bool
 		done    chan error
 		code    int
 		message string
 	}{
-		{"a service is terminated", time.Minute, syscall.SIGTERM, false, done(nil), 0, ""},
-		{"a service is interrupted", time.Minute, syscall.SIGINT, false, done(nil), 130, ""},
-		{"a service fails just then", time.Minute, syscall.SIGTERM, false, done(&exitError{exitUsage, errors.New("no")}), 2, "audit: no\n"},
-		{"a service does not stop", time.Millisecond, syscall.SIGTERM, false, never, 143, "audit: received signal terminated, work in progress was canceled\n"},
-		{"a service is interrupted twice", time.Minute, syscall.SIGINT, true, never, 130, "audit: received signal interrupt, work in progress was canceled\n"},
-		{"a report is terminated", 0, syscall.SIGTERM, false, done(nil), 143, "audit: received signal terminated, no report was printed\n"},
+		{"a service is terminated", time.Minute, false, syscall.SIGTERM, false, done(nil), 0, ""},
+		{"a service is interrupted", time.Minute, false, syscall.SIGINT, false, done(nil), 130, ""},
+		{"a service fails just then", time.Minute, false, syscall.SIGTERM, false, done(&exitError{exitUsage, errors.New("no")}), 2, "audit: no\n"},
+		{"a service does not stop", time.Millisecond, false, syscall.SIGTERM, false, never, 143, "audit: received signal terminated, work in progress was canceled\n"},
+		{"a service is interrupted twice", time.Minute, false, syscall.SIGINT, true, never, 130, "audit: received signal interrupt, work in progress was canceled\n"},
+		{"a report is terminated", 0, false, syscall.SIGTERM, false, done(nil), 143, "audit: received signal terminated, no report was printed\n"},
+		{"a publisher is terminated", time.Minute, true, syscall.SIGTERM, false, done(nil), 143, "audit: received signal terminated, no report was printed\n"},
+		{"a publisher finishes what is under way", time.Minute, true, syscall.SIGTERM, false, later, 143, "audit: received signal terminated, no report was printed\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var errs bytes.Buffer
@@ -44,11 +49,18 @@ func TestStop(t *testing.T) {
 				signals <- tt.signal
 			}
 			c := command{err: &errs, signals: signals, stopping: &stopping{}}
-			if tt.grace > 0 {
+			switch {
+			case tt.once:
+				c.stopping.finish(tt.grace)
+			case tt.grace > 0:
 				c.stopping.allow(tt.grace)
 			}
+			began := time.Now()
 			if code := c.stop(tt.signal, tt.done); code != tt.code || errs.String() != tt.message {
 				t.Errorf("exit %d, %q; want %d, %q", code, &errs, tt.code, tt.message)
+			}
+			if tt.done == later && time.Since(began) < stopGrace {
+				t.Error("it did not wait")
 			}
 		})
 	}

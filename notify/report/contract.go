@@ -185,8 +185,11 @@ type IsolationRead struct {
 	Scope   string    `json:"scope,omitempty"`
 	Exempt  bool      `json:"exempt"` // by the config
 	Exposed []Exposed `json:"exposed"`
-	// NotEvaluated are unsupported kinds of policies that may select pods of the
-	// namespace. The row does not include their effect, and there is no finding.
+	// NotEvaluated are the kinds for which the namespace was not evaluated:
+	// unsupported kinds of policies, and kinds that policies depend on and that were
+	// not read. One that concerns a single direction is followed by it:
+	// "ciliumcidrgroups.cilium.io (egress)". In that direction there is no finding, and
+	// the row does not include what they may open.
 	NotEvaluated []string `json:"notEvaluated,omitempty"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -86,8 +87,21 @@ func fromIsolation(i rules.Isolation) IsolationRead {
 		Open: cmp.Or(i.Open, "none"), Scope: i.Scope, Exempt: i.Exempt,
 		Exposed: each(i.Exposed, func(e rules.Exposed) Exposed { return Exposed(e) }),
 
-		NotEvaluated: slices.Clone(i.NotEvaluated),
+		NotEvaluated: i.KindsNotEvaluated(),
 	}
+}
+
+// directionsOf is the inverse of Isolation.KindsNotEvaluated.
+func directionsOf(list []string) [2][]string {
+	var out [2][]string
+	for _, text := range list {
+		for _, d := range snapshot.Directions() {
+			if kind, ok := strings.CutSuffix(text, rules.InDirection(d)); ok || !strings.HasSuffix(text, rules.InDirection(1-d)) {
+				out[d] = append(out[d], kind)
+			}
+		}
+	}
+	return out
 }
 
 func same(s string) string { return s }
@@ -155,7 +169,7 @@ func (r *Report) Previous() *audit.Previous {
 	for _, row := range r.Isolation {
 		p.Isolation[row.Namespace] = rules.Isolation{
 			Namespace: row.Namespace, Ingress: rules.IsolationState(row.Ingress), Egress: rules.IsolationState(row.Egress),
-			NotEvaluated: row.NotEvaluated,
+			NotEvaluated: directionsOf(row.NotEvaluated),
 		}
 	}
 	return p

@@ -25,7 +25,7 @@ func (p *printer) clean(res *audit.Result) {
 		p.text(0, span{text: "empty: "}, "no objects to evaluate; "+readText(res, true)+"; "+ran(res))
 	case res.NotEvaluated() > 0:
 		p.text(0, span{text: "not evaluated: "}, count(res.NotEvaluated(), "namespace")+
-			" with policies of unsupported kinds, see below; no other findings; "+readText(res, true)+"; "+ran(res))
+			" with policies that could not be evaluated, see below; no other findings; "+readText(res, true)+"; "+ran(res))
 	case onlyOtherWorkloads(res) != "":
 		p.text(0, span{text: "not evaluated: "}, "all workloads are of kinds that are not evaluated ("+onlyOtherWorkloads(res)+
 			"); no other findings; "+readText(res, true)+"; "+ran(res))

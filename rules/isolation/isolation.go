@@ -33,11 +33,40 @@ and a defeated one if it is open only for some workloads or to some peers.
 
 A namespace without live workloads is an advisory, and so is a pod in the host
 network, which no policy isolates. Whether the network plugin enforces a policy
-can't be detected from objects.`,
+can't be detected from objects.
+
+What is read, and what is not:
+
+- NetworkPolicies, AdminNetworkPolicies, BaselineAdminNetworkPolicies and
+  ClusterNetworkPolicies (of the network policy API and of Amazon) are read. Nodes
+  and domain names as their peers count as no one.
+- Calico's policies and tiers are read in both groups. Peers include the NetworkSets
+  and GlobalNetworkSets that a selector matches, by their addresses. Services and
+  domains as peers count as no one.
+- Cilium's policies are read. A cidrGroupRef or cidrGroupSelector stands for the
+  addresses of the CiliumCIDRGroups, and toFQDNs with the pattern "*" for all
+  addresses outside the cluster. Other names, nodes, services and groups of a cloud
+  count as no one.
+- Cilium's ConfigMap is read for enable-policy, policy-audit-mode, and the switches
+  that turn off the enforcement of a kind (enable-k8s-networkpolicy,
+  enable-cilium-network-policy, enable-cilium-clusterwide-network-policy and
+  enable-k8s-cluster-network-policy). A CiliumNodeConfig is not read.
+- Pods are also selected by the name of their ServiceAccount, from the pod or the
+  pod template. The labels of ServiceAccounts are not read.
+- Other kinds of policies are not read. By default one may affect both directions. An
+  FQDNNetworkPolicy of GKE affects egress alone; an EgressFirewall of OVN-Kubernetes
+  and an EgressNetworkPolicy of OpenShift can only deny egress to addresses outside
+  the cluster.
+
+A direction is not evaluated if the verdict depends on something that was not read: an
+unsupported kind of policies, a set of addresses that doesn't exist or could not be
+listed, or the labels of a ServiceAccount. The other direction is, and so is a
+verdict that is the same whatever was not read.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectNamespace,
 		Needs: slices.Sorted(slices.Values(slices.Concat(snapshot.WorkloadKinds(), snapshot.PolicyKinds(),
 			[]snapshot.Kind{snapshot.Namespaces, snapshot.Pods}))),
+		Uses:     snapshot.AddressSetKinds(),
 		Affected: append(snapshot.WorkloadKinds(), snapshot.Namespaces, snapshot.Pods),
 		Settings: []rules.Setting{rules.SettingDirections, rules.SettingExemptNamespaces},
 		Run:      run,
@@ -62,7 +91,7 @@ func run(in rules.Input) (rules.Result, error) {
 		for _, d := range in.Directions {
 			v, ok := n.violation(d, owner, in)
 			switch {
-			case len(n.unsupported) > 0:
+			case len(n.notEvaluated[d]) > 0:
 				res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
 			case !ok:
 			case n.workloads == 0:
@@ -100,9 +129,16 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	for name := range policies.Namespaces() {
 		missing(name)
 	}
-	unmodelled := map[string][]string{}
+	unsupported := map[string][2][]string{}
 	for u := range v.Unsupported() {
-		unmodelled[u.Namespace] = append(unmodelled[u.Namespace], string(u.Kind))
+		kinds := unsupported[u.Namespace]
+		for _, d := range snapshot.Directions() {
+			// Those that only restrict are among the policies.
+			if u.Directions[d] && !u.Restricts {
+				kinds[d] = append(kinds[d], string(u.Kind))
+			}
+		}
+		unsupported[u.Namespace] = kinds
 	}
 	return func(yield func(*namespaceIsolation) bool) {
 		for _, name := range slices.Sorted(maps.Keys(metas)) {
@@ -113,10 +149,10 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 			}
 			n := evaluateNamespace(metas[name], off, policies.For(name, labels), workloads[name])
 			n.terminating = terminating
-			// Some may apply to any namespace.
-			n.unsupported = slices.Concat(unmodelled[""], unmodelled[name])
-			slices.Sort(n.unsupported)
-			n.unsupported = slices.Compact(n.unsupported)
+			for _, d := range snapshot.Directions() {
+				// Some may apply to any namespace.
+				n.addUnsupported(d, slices.Concat(unsupported[""][d], unsupported[name][d]))
+			}
 			if !yield(n) {
 				return
 			}
@@ -124,10 +160,12 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	}
 }
 
-// unenforced returns what disables the enforcement of policies, or nil.
+// unenforced returns what disables the enforcement of all policies, or nil.
 func unenforced(v *snapshot.View) *snapshot.Enforcement {
 	for e := range v.Enforcements() {
-		return e
+		if e.Kind == "" {
+			return e
+		}
 	}
 	return nil
 }
@@ -135,12 +173,11 @@ func unenforced(v *snapshot.View) *snapshot.Enforcement {
 // advisories returns the advisories of a namespace whatever its verdict.
 func (n *namespaceIsolation) advisories(owner rules.Owner) []rules.Advisory {
 	var out []rules.Advisory
-	if len(n.unsupported) > 0 {
+	if message := n.describeNotEvaluated(); message != "" {
 		out = append(out, rules.Advisory{
 			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: n.meta.Name, Detail: "not evaluated"},
 			Owners:  []rules.Owner{owner},
-			Message: "default-deny was not evaluated: the namespace may be subject to policies of unsupported kinds: " +
-				strings.Join(n.unsupported, ", "),
+			Message: message,
 		})
 	}
 	if len(n.host) > 0 {

@@ -20,7 +20,11 @@ type namespaceIsolation struct {
 	exposed     [2][]exposure         // in the order of the workloads
 	workloads   int                   // live ones that a policy can isolate
 	host        []*workloads.Workload // those in the host network
-	unsupported []string              // kinds of policies that were not evaluated
+	// notEvaluated are, by Direction, the kinds for which a direction could not be
+	// evaluated, and whyNot describes what is wrong with them, unless they are
+	// unsupported.
+	notEvaluated [2][]string
+	whyNot       [2][]string
 }
 
 // exposure is a workload that is open in one direction.
@@ -31,7 +35,87 @@ type exposure struct {
 
 // evaluateNamespace evaluates one namespace by its policies in each direction, what
 // disables them, if anything does, and its live workloads.
-func evaluateNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, rulings [2]*policy.Set, workloads []*workloads.Workload) *namespaceIsolation {
+//
+// Where the policies depend on something that is not known, it evaluates them as if that
+// denied all it can, so that what it finds holds in any case. Where it depends on that
+// whether anything is wrong, the direction is not evaluated.
+func evaluateNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, sets [2]*policy.Set, workloads []*workloads.Workload) *namespaceIsolation {
+	others := max(len(sets[0].Others), len(sets[1].Others))
+	if others == 0 {
+		return evaluateSets(meta, off, sets, workloads)
+	}
+	var n *namespaceIsolation
+	var violated [2]map[bool]bool
+	for i := range others + 1 {
+		reading := sets
+		for d, set := range sets {
+			if i < len(set.Others) {
+				reading[d] = set.Others[i]
+			}
+		}
+		read := evaluateSets(meta, off, reading, workloads)
+		if i == 0 {
+			n, violated = read, [2]map[bool]bool{{}, {}}
+		}
+		for _, d := range snapshot.Directions() {
+			violated[d][read.violated(d)] = true
+		}
+	}
+	for _, d := range snapshot.Directions() {
+		if len(violated[d]) == 1 {
+			continue
+		}
+		for _, doubt := range sets[d].Doubts {
+			n.notEvaluated[d] = append(n.notEvaluated[d], string(doubt.Kind))
+			if doubt.Why != "" {
+				n.whyNot[d] = append(n.whyNot[d], doubt.Why)
+			}
+		}
+		n.notEvaluated[d] = slices.Compact(n.notEvaluated[d])
+	}
+	return n
+}
+
+// addUnsupported adds unsupported kinds of policies that may open or deny anything in a
+// direction.
+func (n *namespaceIsolation) addUnsupported(d snapshot.Direction, kinds []string) {
+	if len(kinds) > 0 {
+		kinds = slices.Concat(n.notEvaluated[d], kinds)
+		slices.Sort(kinds)
+		n.notEvaluated[d] = slices.Compact(kinds)
+	}
+}
+
+// describeNotEvaluated says which directions were not evaluated, and why. It is empty if
+// both were.
+func (n *namespaceIsolation) describeNotEvaluated() string {
+	var why [2]string
+	for _, d := range snapshot.Directions() {
+		parts := n.whyNot[d]
+		if len(n.notEvaluated[d]) > len(n.whyNot[d]) || len(parts) == 0 {
+			parts = append([]string{"the namespace may be subject to policies of unsupported kinds: " +
+				strings.Join(n.notEvaluated[d], ", ")}, parts...)
+		}
+		if len(n.notEvaluated[d]) > 0 {
+			why[d] = strings.Join(parts, "; ")
+		}
+	}
+	switch in, out := why[snapshot.DirectionIngress], why[snapshot.DirectionEgress]; {
+	case in == out && in == "":
+		return ""
+	case in == out:
+		return "default-deny was not evaluated: " + in
+	case in == "":
+		return "default-deny was not evaluated for egress: " + out
+	case out == "":
+		return "default-deny was not evaluated for ingress: " + in
+	default:
+		return "default-deny was not evaluated for ingress: " + in + "; nor for egress: " + out
+	}
+}
+
+// evaluateSets evaluates one namespace by given sets of policies.
+func evaluateSets(meta *snapshot.Meta, off *snapshot.Enforcement, sets [2]*policy.Set, workloads []*workloads.Workload) *namespaceIsolation {
 	n := &namespaceIsolation{meta: meta, off: off}
 	for _, w := range workloads {
 		if w.HostNetwork {
@@ -41,7 +125,7 @@ func evaluateNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, rulings [
 		}
 	}
 	for _, d := range snapshot.Directions() {
-		n.directions[d] = newDirection(rulings[d])
+		n.directions[d] = newDirection(sets[d])
 		n.directions[d].enforce(off == nil)
 		for _, w := range workloads {
 			if reason := n.directions[d].workloadReason(w); reason != "" {
@@ -59,8 +143,8 @@ func (n *directionIsolation) workloadReason(w *workloads.Workload) string {
 		return reasonHostNetwork
 	}
 	worst := ""
-	for _, labels := range w.Pods {
-		if r := n.reason(labels); rank(r) > rank(worst) {
+	for _, pod := range w.Pods {
+		if r := n.reason(pod); rank(r) > rank(worst) {
 			worst = r
 		}
 	}
@@ -71,7 +155,7 @@ func (n *directionIsolation) workloadReason(w *workloads.Workload) string {
 func rank(reason string) int {
 	return slices.Index([]string{
 		"", policy.ReasonAllowAllTCP, policy.ReasonAllowCluster, policy.ReasonAllowWorld, policy.ReasonWorldNotDenied, policy.ReasonAllowAll,
-		policy.ReasonNotSelected, policy.ReasonInvalidPolicy, policy.ReasonNoPolicy, reasonNotEnforced, reasonHostNetwork,
+		policy.ReasonNotSelected, policy.ReasonInvalidPolicy, policy.ReasonNoPolicy, policy.ReasonNotEnforced, reasonHostNetwork,
 	}, reason)
 }
 
@@ -114,7 +198,7 @@ func (n *namespaceIsolation) opened(d snapshot.Direction, reason string) policy.
 		return s
 	case reason == policy.ReasonWorldNotDenied:
 		return policy.ScopeWorld
-	case reason == reasonHostNetwork || reason == reasonNotEnforced:
+	case reason == reasonHostNetwork || reason == policy.ReasonNotEnforced:
 		return ""
 	}
 	return policy.ScopeAll
@@ -130,7 +214,7 @@ func (n *namespaceIsolation) row(exempt bool) rules.Isolation {
 		Exempt:    exempt,
 		Exposed:   n.exposedRows(),
 
-		NotEvaluated: n.unsupported,
+		NotEvaluated: n.notEvaluated,
 	}
 	var widest policy.Scope
 	var whole [2]bool
@@ -188,12 +272,9 @@ func (n *namespaceIsolation) exposedRows() []rules.Exposed {
 	return out
 }
 
-// The reasons for which a workload is open whatever its policies say, besides those
-// of package policy.
-const (
-	reasonNotEnforced = "not-enforced" // the network plugin is configured to enforce nothing
-	reasonHostNetwork = "host-network"
-)
+// reasonHostNetwork is the reason for which a workload is open whatever its policies
+// say, besides those of package policy.
+const reasonHostNetwork = "host-network"
 
 // directionIsolation is what policies do in one namespace and direction.
 type directionIsolation struct {
@@ -220,13 +301,12 @@ func (n *directionIsolation) enforce(enforced bool) {
 	}
 }
 
-// reason returns why pods with the given labels are open, empty if they are
-// isolated.
-func (n *directionIsolation) reason(labels snapshot.Labels) string {
+// reason returns why such pods are open, empty if they are isolated.
+func (n *directionIsolation) reason(pod workloads.Pod) string {
 	if n.off {
-		return reasonNotEnforced
+		return policy.ReasonNotEnforced
 	}
-	reason, openers := n.set.Pod(labels)
+	reason, openers := n.set.Pod(pod.Labels, pod.ServiceAccount)
 	n.addAllowAlls(openers)
 	return reason
 }

@@ -21,7 +21,8 @@ import (
 // packetDraw draws small clusters in which policies, labels and peers often meet.
 type packetDraw struct {
 	source
-	cluster packetCluster
+	cluster     packetCluster
+	unknownSets bool // rules may refer to a set that does not exist
 }
 
 // source yields numbers from 0 up to n-1: of a seed, or of rapid, which finds the

@@ -111,14 +111,7 @@ func (c packetCluster) snapshot() *snapshot.Snapshot {
 // isolationWords returns what default-deny-present says of a snapshot, in sorted
 // lines like those of a fixture's header.
 func isolationWords(snap *snapshot.Snapshot) ([]string, error) {
-	rule := isolation.Rule()
-	directions := snapshot.Directions()
-	res, err := rule.Run(rules.Input{
-		View:       snap.View(slices.Concat(rule.Needs, rule.Uses)...),
-		Owner:      func(m *snapshot.Meta) rules.Owner { return rules.Owner{Namespace: m.Namespace} },
-		Directions: directions[:],
-		Exempt:     func(string) bool { return false },
-	})
+	res, err := isolationOf(snap)
 	lines := []string{}
 	for _, row := range res.Isolation {
 		lines = append(lines, isolationWord(row))
@@ -131,6 +124,17 @@ func isolationWords(snap *snapshot.Snapshot) ([]string, error) {
 	}
 	slices.Sort(lines)
 	return lines, err
+}
+
+func isolationOf(snap *snapshot.Snapshot) (rules.Result, error) {
+	rule := isolation.Rule()
+	directions := snapshot.Directions()
+	return rule.Run(rules.Input{
+		View:       snap.View(slices.Concat(rule.Needs, rule.Uses)...),
+		Owner:      func(m *snapshot.Meta) rules.Owner { return rules.Owner{Namespace: m.Namespace} },
+		Directions: directions[:],
+		Exempt:     func(string) bool { return false },
+	})
 }
 
 func isolationWord(row rules.Isolation) string {

@@ -14,18 +14,35 @@ import (
 type tierCluster struct {
 	Pods     []map[string]string
 	Policies []snapshot.Policy
+	// Unsupported are kinds that may be in the namespace beside them.
+	Unsupported []snapshot.Unsupported
 }
 
 // tierNamespace is the namespace of the pods, and of the policies that have one.
 const tierNamespace = "team-a"
 
-func drawTierCluster(from source) (c tierCluster) {
-	d := &packetDraw{source: from}
+func drawTierCluster(from source) tierCluster { return (&packetDraw{source: from}).tierCluster() }
+
+// drawDoubtfulCluster draws a cluster of which something is not known.
+func drawDoubtfulCluster(from source) tierCluster {
+	d := &packetDraw{source: from, unknownSets: true}
+	c := d.tierCluster()
+	u := snapshot.Unsupported{Kind: "kinds.example.com", Namespace: oneOf(d, tierNamespace, ""), Restricts: !d.in(4)}
+	u.Directions[snapshot.DirectionEgress] = true
+	if d.in(2) {
+		c.Unsupported = []snapshot.Unsupported{u}
+	}
+	return c
+}
+
+func (d *packetDraw) tierCluster() (c tierCluster) {
 	for range d.IntN(4) {
 		labels := map[string]string{}
 		if d.in(2) {
 			labels["app"] = oneOf(d, "web", "db")
 		}
+		// The account of a pod is among its labels, as selectors have it.
+		labels[snapshot.ServiceAccountKey] = oneOf(d, "web", "default")
 		c.Pods = append(c.Pods, labels)
 	}
 	for i := range 1 + d.IntN(5) {
@@ -41,7 +58,8 @@ func (d *packetDraw) tierPolicy(i int) snapshot.Policy {
 		Tier:  oneOf(d, snapshot.TierAdmin, snapshot.TierDefault, snapshot.TierDefault, snapshot.TierBaseline),
 		Order: float64(10*d.IntN(100) + i),
 	}
-	subject := snapshot.PodPeer{Pods: oneOf(d, nil, nil, nil, has("app"), hasNot("app"), is("app", "web"))}
+	subject := snapshot.PodPeer{Pods: oneOf(d, nil, nil, nil, has("app"), hasNot("app"), is("app", "web"),
+		is(snapshot.ServiceAccountKey, "web"), isNot(snapshot.ServiceAccountKey, "web"))}
 	if d.in(3) {
 		p.Namespace, subject.OwnNamespace = tierNamespace, true
 	}
@@ -87,6 +105,7 @@ func (d *packetDraw) tierRule(namespaced bool, action snapshot.Action) snapshot.
 	r.Peers = oneOf(d, snapshot.Peers{Everyone: true}, snapshot.Peers{Everyone: true}, snapshot.Peers{Internet: true},
 		snapshot.Peers{Pods: []snapshot.PodPeer{all}}, snapshot.Peers{Pods: []snapshot.PodPeer{all}, Internet: true}, snapshot.Peers{CIDRs: blocks("0.0.0.0/0", "::/0")})
 	if action != snapshot.Allow || d.in(3) {
+		d.intoSets(&r.Peers)
 		return r
 	}
 	some := snapshot.Peers{CIDRs: blocks("0.0.0.0/1"), Pods: []snapshot.PodPeer{{Namespaces: has("env")}}}
@@ -98,7 +117,68 @@ func (d *packetDraw) tierRule(namespaced bool, action snapshot.Action) snapshot.
 		r.Peers = snapshot.Peers{Pods: []snapshot.PodPeer{{OwnNamespace: true}}}
 	}
 	r.Narrow = d.in(10)
+	d.intoSets(&r.Peers)
 	return r
+}
+
+// intoSets sometimes makes peers refer to sets of the same addresses, by name or label.
+// In a cluster with unknown sets it sometimes makes them refer to one of these.
+func (d *packetDraw) intoSets(p *snapshot.Peers) {
+	names := map[string]string{"0.0.0.0/0": "v4", "::/0": "v6", "0.0.0.0/1": "lower", "128.0.0.0/1": "upper"}
+	if len(p.CIDRs) == 0 || d.in(2) {
+		return
+	}
+	unknown := d.unknownSets && d.in(2) // all of them, so that they are a whole class or nothing
+	for _, b := range p.CIDRs {
+		set := snapshot.SetPeer{Engine: snapshot.CiliumSets, Name: names[b.Prefix.String()]}
+		if d.in(2) {
+			set.Name, set.Labels = "", []snapshot.Selector{is("set", set.Name)}
+		}
+		if unknown {
+			set.Name, set.Labels = "unknown", nil
+		}
+		p.Sets = append(p.Sets, set)
+	}
+	p.CIDRs = nil
+}
+
+// tierSets are the sets that the rules drawn here refer to.
+func tierSets() map[string]string {
+	return map[string]string{"v4": "0.0.0.0/0", "v6": "::/0", "lower": "0.0.0.0/1", "upper": "128.0.0.0/1"}
+}
+
+// withSets returns the cluster with the addresses of sets in their place. unknown are those
+// of the set that is not known.
+func (c tierCluster) withSets(unknown ...string) tierCluster {
+	c.Policies = slices.Clone(c.Policies)
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		for _, d := range snapshot.Directions() {
+			p.Denies[d], p.Rules[d] = inlineSets(p.Denies[d], unknown), inlineSets(p.Rules[d], unknown)
+		}
+	}
+	return c
+}
+
+func inlineSets(list []snapshot.Rule, unknown []string) []snapshot.Rule {
+	list = slices.Clone(list)
+	for i := range list {
+		p := &list[i].Peers
+		for _, s := range p.Sets {
+			cidrs := []string{tierSets()[s.Name]}
+			switch {
+			case s.Name == "unknown":
+				cidrs = unknown
+			case s.Name == "":
+				cidrs = []string{tierSets()[s.Labels[0][0].Values[0]]}
+			}
+			for _, cidr := range cidrs {
+				p.CIDRs = append(slices.Clip(p.CIDRs), snapshot.CIDR{Prefix: netip.MustParsePrefix(cidr)})
+			}
+		}
+		p.Sets = nil
+	}
+	return list
 }
 
 func (d *packetDraw) tierPorts() snapshot.Ports {

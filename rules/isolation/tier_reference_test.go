@@ -298,16 +298,25 @@ func weightOf(i int) int32 {
 	return 65536 - tierStretches()[i]
 }
 
+// tierSubjects are every pod that the subjects drawn here can tell apart.
+func tierSubjects() (list []labels.Set) {
+	for _, account := range []string{"web", unheard} {
+		for _, pod := range []labels.Set{{}, {"app": "web"}, {"app": unheard}} {
+			list = append(list, labels.Merge(pod, labels.Set{snapshot.ServiceAccountKey: account}))
+		}
+	}
+	return list
+}
+
 // side judges the direction for some pods.
 func (j *tierJudge) side(pods []map[string]string) packetSide {
 	var reasons []string
 	for _, pod := range pods {
 		reasons = append(reasons, j.reason(pod))
 	}
-	every := labels.Set{}
 	var policies []*snapshot.Policy
 	deny := [2]bool{true, true}
-	for _, pod := range []labels.Set{every, {"app": "web"}, {"app": unheard}} {
+	for _, pod := range tierSubjects() {
 		var denied [2]bool
 		for i, p := range j.policies {
 			for class := range denied {
@@ -367,6 +376,7 @@ func (j *tierJudge) reason(pod labels.Set) string {
 // byPackets returns what packets make of the cluster, in the lines of
 // isolationWords.
 func (c tierCluster) byPackets() []string {
+	c = c.withSets()
 	var names []string
 	for i := range c.Pods {
 		names = append(names, fmt.Sprintf("Pod/w%d", i))

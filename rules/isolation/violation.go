@@ -17,6 +17,9 @@ func (n *namespaceIsolation) violation(d snapshot.Direction, owner rules.Owner, 
 		Owners:  []rules.Owner{owner},
 	}
 	defeats := n.openings(d)
+	if !n.violated(d) {
+		return rules.Violation{}, false
+	}
 	switch {
 	case n.directions[d].state() == rules.Missing:
 		n.missing(&v, d)
@@ -24,10 +27,8 @@ func (n *namespaceIsolation) violation(d snapshot.Direction, owner rules.Owner, 
 		n.partial(&v, d)
 	case n.off != nil:
 		n.unenforced(&v, d)
-	case len(defeats) > 0:
-		n.defeated(&v, d, defeats)
 	default:
-		return rules.Violation{}, false
+		n.defeated(&v, d, defeats)
 	}
 	v.Objects = n.objects(d, in.Owner)
 	var before rules.Previous
@@ -37,6 +38,11 @@ func (n *namespaceIsolation) violation(d snapshot.Direction, owner rules.Owner, 
 	v.Cause, v.CauseTail = n.cause(&v, d, before, n.exposedObjects(d, in.Owner))
 	v.Message += v.MessageTail
 	return v, true
+}
+
+// violated reports whether anything is wrong with a direction of the namespace.
+func (n *namespaceIsolation) violated(d snapshot.Direction) bool {
+	return n.directions[d].state() != rules.Present || n.off != nil || len(n.openings(d)) > 0
 }
 
 func (n *namespaceIsolation) subject(d snapshot.Direction) rules.Subject {
@@ -71,8 +77,12 @@ func (n *namespaceIsolation) objects(d snapshot.Direction, ownerOf func(*snapsho
 		}
 		out = append(out, rules.ObjectOf(&o.Policy.Meta, ownerOf(&o.Policy.Meta), policy.ReasonFor(o.Scope), admits+describeScope(o.Scope)))
 	}
+	off := n.directions[d].set.Off()
 	if n.off != nil {
-		out = append(out, rules.ObjectOf(&n.off.Meta, ownerOf(&n.off.Meta), reasonNotEnforced, "sets "+n.off.Off))
+		off = []*snapshot.Enforcement{n.off}
+	}
+	for _, e := range off {
+		out = append(out, rules.ObjectOf(&e.Meta, ownerOf(&e.Meta), policy.ReasonNotEnforced, "sets "+e.Off))
 	}
 	if len(out) == 0 {
 		out = append(out, rules.ObjectOf(n.meta, ownerOf(n.meta), string(rules.Missing), ""))
@@ -101,7 +111,7 @@ func describeReason(reason string) string {
 		return "no valid policy selects it"
 	case policy.ReasonWorldNotDenied:
 		return "open to addresses outside the cluster, which no policy denies"
-	case reasonNotEnforced:
+	case policy.ReasonNotEnforced:
 		return "the network plugin is configured not to enforce policies"
 	}
 	return "open to " + describeScope(policy.ScopeOf(reason))
@@ -126,6 +136,8 @@ func (n *namespaceIsolation) missing(v *rules.Violation, d snapshot.Direction) {
 	word := strings.ToLower(d.String())
 	exposed, set := n.countExposed(d), n.directions[d].set
 	switch {
+	case len(set.Policies()) == 0 && len(set.Off()) > 0:
+		v.Message = fmt.Sprintf("No policy that is enforced denies %s in namespace %s.", word, n.meta.Name)
 	case len(set.Policies()) == 0 && set.Invalid() > 0:
 		v.Message = fmt.Sprintf("No valid policy denies %s in namespace %s: the existing ones are invalid and not enforced.", word, n.meta.Name)
 	case len(set.Policies()) == 0:
@@ -133,6 +145,9 @@ func (n *namespaceIsolation) missing(v *rules.Violation, d snapshot.Direction) {
 	default:
 		v.Message = fmt.Sprintf("The policies in namespace %s do not deny %s for every pod: %s.",
 			n.meta.Name, word, n.describePolicies(d))
+	}
+	for _, e := range set.Off() {
+		v.Message += fmt.Sprintf(" %s sets %q, so that policies of kind %s have no effect.", e.Ref(), e.Off, e.Kind)
 	}
 	if exposed == 0 {
 		v.Downgrade = 1

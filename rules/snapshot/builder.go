@@ -21,6 +21,7 @@ type Facts struct {
 	IstioGateways     []IstioGateway
 	Policies          []Policy
 	Tiers             []Tier
+	AddressSets       []AddressSet
 	Unsupported       []Unsupported
 	Enforcements      []Enforcement
 	AdmissionControls []AdmissionControl
@@ -44,6 +45,7 @@ func (f *Facts) Append(more Facts) {
 	f.IstioGateways = joined(f.IstioGateways, more.IstioGateways)
 	f.Policies = joined(f.Policies, more.Policies)
 	f.Tiers = joined(f.Tiers, more.Tiers)
+	f.AddressSets = joined(f.AddressSets, more.AddressSets)
 	f.Unsupported = joined(f.Unsupported, more.Unsupported)
 	f.Enforcements = joined(f.Enforcements, more.Enforcements)
 	f.AdmissionControls = joined(f.AdmissionControls, more.AdmissionControls)
@@ -104,11 +106,12 @@ func (b *Builder) Freeze() *Snapshot {
 	f.HostObjects = arrange(f.HostObjects, func(o *HostObject) *Meta { return &o.Meta })
 	f.IstioGateways = arrange(f.IstioGateways, func(o *IstioGateway) *Meta { return &o.Meta })
 	f.Tiers = arrange(f.Tiers, func(o *Tier) *Meta { return &o.Meta })
+	f.AddressSets = arrange(f.AddressSets, func(o *AddressSet) *Meta { return &o.Meta })
 	f.Policies = arrange(f.Policies, func(o *Policy) *Meta { return &o.Meta })
 	dropDuplicates(f)
 	placeTiers(f.Policies, f.Tiers)
 	f.Enforcements = arrange(f.Enforcements, func(o *Enforcement) *Meta { return &o.Meta })
-	slices.SortFunc(f.Unsupported, compareUnmodelled)
+	slices.SortFunc(f.Unsupported, compareUnsupported)
 	f.Unsupported = slices.Compact(f.Unsupported)
 	f.AdmissionControls = arrange(f.AdmissionControls, func(o *AdmissionControl) *Meta { return &o.Meta })
 	f.AdmissionBindings = arrange(f.AdmissionBindings, func(o *AdmissionBinding) *Meta { return &o.Meta })

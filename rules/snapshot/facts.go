@@ -174,8 +174,11 @@ type Workload struct {
 	Controller  Controller
 	PodLabels   Labels // of the pod template, not the workload's own
 	HostNetwork bool   // of the pod template
-	Finished    bool   // a Job that completed or failed
-	UID         string // of a Job, whose pods have it in a label; else empty
+	// ServiceAccount is the name of the account that the pod template names, empty
+	// for the one called DefaultServiceAccount.
+	ServiceAccount string
+	Finished       bool   // a Job that completed or failed
+	UID            string // of a Job, whose pods have it in a label; else empty
 }
 
 // Pod is the fact of a Pod.
@@ -184,5 +187,7 @@ type Pod struct {
 	Controller  Controller
 	Labels      Labels
 	HostNetwork bool
-	Finished    bool // phase Succeeded or Failed: it has no network any more
+	// ServiceAccount is the name of its account, empty for DefaultServiceAccount.
+	ServiceAccount string
+	Finished       bool // phase Succeeded or Failed: it has no network any more
 }

@@ -58,6 +58,26 @@ const (
 	CiliumConfigs                    Kind = "configmaps" // of which only Cilium's own is read
 )
 
+// The kinds of named sets of addresses that policies refer to. Calico serves and
+// stores them as it does its policies.
+const (
+	CiliumCIDRGroups              Kind = "ciliumcidrgroups.cilium.io"
+	CalicoNetworkSets             Kind = "networksets.projectcalico.org"
+	CalicoGlobalNetworkSets       Kind = "globalnetworksets.projectcalico.org"
+	StoredCalicoNetworkSets       Kind = "networksets.crd.projectcalico.org"
+	StoredCalicoGlobalNetworkSets Kind = "globalnetworksets.crd.projectcalico.org"
+)
+
+// AddressSetKinds are the kinds of named sets of addresses, sorted.
+func AddressSetKinds() []Kind { return append([]Kind{CiliumCIDRGroups}, calicoSetKinds()...) }
+
+// calicoSetKinds are the kinds of Calico's sets, sorted.
+func calicoSetKinds() []Kind {
+	return []Kind{
+		StoredCalicoGlobalNetworkSets, CalicoGlobalNetworkSets, StoredCalicoNetworkSets, CalicoNetworkSets,
+	}
+}
+
 // The kinds that describe admission controls.
 const (
 	ValidatingWebhooks Kind = "validatingwebhookconfigurations.admissionregistration.k8s.io"
@@ -109,7 +129,8 @@ func ClusterWide(kind Kind) bool {
 	case Namespaces, IngressClasses, AWSIngressClassParams, EKSIngressClassParams, ConstraintTemplates, SyncSets,
 		CiliumClusterwideNetworkPolicies, CalicoGlobalNetworkPolicies, CalicoTiers,
 		StoredCalicoGlobalPolicies, StoredCalicoTiers, ClusterNetworkPolicies, AdminNetworkPolicies,
-		BaselineAdminNetworkPolicies, AWSClusterNetworkPolicies, ValidatingWebhooks, ValidatingPolicies, ValidatingBindings:
+		BaselineAdminNetworkPolicies, AWSClusterNetworkPolicies, CiliumCIDRGroups, CalicoGlobalNetworkSets,
+		StoredCalicoGlobalNetworkSets, ValidatingWebhooks, ValidatingPolicies, ValidatingBindings:
 		return true
 	}
 	return false

@@ -10,6 +10,17 @@ import (
 // NamespaceNameLabel is the label that every Namespace has with its own name.
 const NamespaceNameLabel = "kubernetes.io/metadata.name"
 
+// The keys under which a Selector of pods selects them by their ServiceAccount: by
+// its name, which every pod has, and by its labels. No label of a pod has such a
+// key, because they contain blanks.
+const (
+	ServiceAccountKey         = "service account"
+	ServiceAccountLabelPrefix = "service account label "
+)
+
+// DefaultServiceAccount is the account of pods that name none.
+const DefaultServiceAccount = "default"
+
 // Labels are an object's labels, sorted by key. The zero value has none.
 type Labels struct {
 	pairs []string // key, value, key, value ...

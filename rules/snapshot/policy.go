@@ -104,8 +104,12 @@ type Peers struct {
 	Internet bool // every address outside the cluster
 	Pods     []PodPeer
 	CIDRs    []CIDR
+	Sets     []SetPeer
+	// NotSets select sets of Calico, over the labels of SetLabels, whose addresses
+	// are excluded from all of the above.
+	NotSets []Selector
 	// CIDRsMatchPods is true if the engine also matches addresses of pods against
-	// CIDRs.
+	// CIDRs and Sets.
 	CIDRsMatchPods bool
 }
 
@@ -171,14 +175,16 @@ func placeTiers(policies []Policy, tiers []Tier) {
 	}
 }
 
-// Enforcement is the fact of an object that configures the network plugin to
-// enforce no policies of any kind, so that every connection is allowed. An object
-// that changes nothing is not a fact.
+// Enforcement is the fact of an object that configures the network plugin not to
+// enforce policies, so that what only they deny is allowed. An object that changes
+// nothing is not a fact; one that changes several things is several.
 type Enforcement struct {
 	Meta
 	// Off is the setting that disables enforcement, as the object spells it, such
 	// as "enable-policy: never".
 	Off string
+	// Kind is the kind of policies that is not enforced, empty for all of them.
+	Kind Kind
 }
 
 // Unsupported is the fact that there are, or may be, policies of an unsupported
@@ -187,9 +193,14 @@ type Unsupported struct {
 	Kind Kind
 	// Namespace is where they are, empty if they may apply to any.
 	Namespace string
+	// Directions are those that the kind can affect.
+	Directions [2]bool
+	// Restricts is true of a kind that can only deny, and only addresses outside the
+	// cluster: it opens nothing that other policies deny.
+	Restricts bool
 }
 
-func compareUnmodelled(a, b Unsupported) int {
+func compareUnsupported(a, b Unsupported) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(string(a.Kind), string(b.Kind)))
 }
 
@@ -226,6 +237,7 @@ func dropDuplicates(f *Facts) {
 	f.Tiers = slices.DeleteFunc(f.Tiers, func(t Tier) bool {
 		return t.Group == StoredCalicoTiers.Group() && served(t.identity())
 	})
+	f.AddressSets = servedSets(f.AddressSets)
 }
 
 // translatedPrefix begins the name of a Kubernetes policy that Calico lists among

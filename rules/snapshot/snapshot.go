@@ -148,6 +148,7 @@ func (f *Facts) filtered(keep func(*Meta) bool) Facts {
 		IstioGateways:     filter(f.IstioGateways, keep, func(o *IstioGateway) *Meta { return &o.Meta }),
 		Policies:          filter(f.Policies, keep, func(o *Policy) *Meta { return &o.Meta }),
 		Tiers:             filter(f.Tiers, keep, func(o *Tier) *Meta { return &o.Meta }),
+		AddressSets:       filter(f.AddressSets, keep, func(o *AddressSet) *Meta { return &o.Meta }),
 		AdmissionControls: filter(f.AdmissionControls, keep, func(o *AdmissionControl) *Meta { return &o.Meta }),
 		AdmissionBindings: filter(f.AdmissionBindings, keep, func(o *AdmissionBinding) *Meta { return &o.Meta }),
 		Templates:         filter(f.Templates, keep, func(o *ConstraintTemplate) *Meta { return &o.Meta }),

@@ -85,6 +85,12 @@ func (v *View) Policies() iter.Seq[*Policy] {
 	return each(v.s.facts.Policies)
 }
 
+// AddressSets yields every named set of addresses; it reads all of AddressSetKinds.
+func (v *View) AddressSets() iter.Seq[*AddressSet] {
+	v.ask(AddressSetKinds()...)
+	return each(v.s.facts.AddressSets)
+}
+
 // Enforcements yields what disables the enforcement of policies.
 func (v *View) Enforcements() iter.Seq[*Enforcement] {
 	v.ask(CiliumConfigs)

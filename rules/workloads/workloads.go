@@ -11,12 +11,18 @@ import (
 // controller.
 type Workload struct {
 	Meta *snapshot.Meta
-	// Pods are the distinct label sets of its live pods, or the one that its template
-	// gives new pods if it has none.
-	Pods []snapshot.Labels
+	// Pods are what policies distinguish its live pods by, each once, or what its
+	// template gives new pods if it has none.
+	Pods []Pod
 	// HostNetwork is true if the pods use the host's network, which no policy
 	// isolates.
 	HostNetwork bool
+}
+
+// Pod is what policies select pods by.
+type Pod struct {
+	Labels         snapshot.Labels
+	ServiceAccount string // empty for snapshot.DefaultServiceAccount
 }
 
 func (w *Workload) addPod(pod *snapshot.Pod) {
@@ -24,8 +30,9 @@ func (w *Workload) addPod(pod *snapshot.Pod) {
 	// it is never reported as isolated.
 	w.HostNetwork = w.HostNetwork || pod.HostNetwork
 	key := pod.Labels.Key()
-	if !slices.ContainsFunc(w.Pods, func(l snapshot.Labels) bool { return l.Key() == key }) {
-		w.Pods = append(w.Pods, pod.Labels)
+	same := func(p Pod) bool { return p.ServiceAccount == pod.ServiceAccount && p.Labels.Key() == key }
+	if !slices.ContainsFunc(w.Pods, same) {
+		w.Pods = append(w.Pods, Pod{pod.Labels, pod.ServiceAccount})
 	}
 }
 
@@ -45,7 +52,7 @@ func Live(v *snapshot.View) map[string][]*Workload {
 		top := topmost(known, pod.Namespace, pod.Controller)
 		if top == nil {
 			byNamespace[pod.Namespace] = append(byNamespace[pod.Namespace], &Workload{
-				Meta: &pod.Meta, Pods: []snapshot.Labels{pod.Labels}, HostNetwork: pod.HostNetwork,
+				Meta: &pod.Meta, Pods: []Pod{{pod.Labels, pod.ServiceAccount}}, HostNetwork: pod.HostNetwork,
 			})
 			continue
 		}
@@ -68,7 +75,7 @@ func Live(v *snapshot.View) map[string][]*Workload {
 			continue
 		}
 		byNamespace[w.Namespace] = append(byNamespace[w.Namespace], &Workload{
-			Meta: &w.Meta, Pods: []snapshot.Labels{templateLabels(w)}, HostNetwork: w.HostNetwork,
+			Meta: &w.Meta, Pods: []Pod{{templateLabels(w), w.ServiceAccount}}, HostNetwork: w.HostNetwork,
 		})
 	}
 	for _, list := range byNamespace {

@@ -132,7 +132,7 @@ func TestCircularOwnersLoseNobody(t *testing.T) {
 			}}
 			b.Add(facts)
 			live := Live(b.Freeze().View(workloadKinds()...))["shop"]
-			if !slices.ContainsFunc(live, func(w *Workload) bool { return len(w.Pods) == 1 && w.Pods[0].Len() == 0 }) {
+			if !slices.ContainsFunc(live, func(w *Workload) bool { return len(w.Pods) == 1 && w.Pods[0].Labels.Len() == 0 }) {
 				t.Errorf("the pod is with none of %q", namesOf(live))
 			}
 		})

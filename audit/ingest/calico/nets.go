@@ -6,8 +6,30 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
+
+// NetworkSet has the fields of a NetworkSet and a GlobalNetworkSet that matter here.
+type NetworkSet struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Nets []string `json:"nets"`
+	} `json:"spec"`
+}
+
+// CIDRs returns the addresses of the set. Calico ignores what it cannot parse
+// (updateprocessors/networksetprocessor.go).
+func (o *NetworkSet) CIDRs() []netip.Prefix {
+	var out []netip.Prefix
+	for _, text := range o.Spec.Nets {
+		if prefixes, err := parseNets("nets", []string{text}); err == nil {
+			out = append(out, prefixes...)
+		}
+	}
+	return out
+}
 
 // netSet holds the addresses that an entity selects.
 type netSet struct {

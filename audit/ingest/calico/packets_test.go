@@ -20,11 +20,18 @@ import (
 // This is a plain evaluation of Calico's policies, connection by connection, by its
 // documentation. It shares no code with the packages that ingest and evaluate them.
 
-// packetPod is a pod of a small cluster.
+// packetPod is a pod of a small cluster, or a set of addresses, which selectors match
+// alike. A set has no account, and may be in no namespace.
 type packetPod struct {
-	namespace, name string
-	labels          map[string]string
-	addr            netip.Addr
+	namespace, name, account string
+	labels                   map[string]string
+	addr                     netip.Addr
+	nets                     []string // of a set
+}
+
+// has reports whether a set has an address.
+func (p *packetPod) has(addr netip.Addr) bool {
+	return slices.ContainsFunc(p.nets, func(s string) bool { return netip.MustParsePrefix(s).Contains(addr) })
 }
 
 // packetSelector is a selector as it is written and what it means.
@@ -37,6 +44,7 @@ type packetSelector struct {
 // condition.
 type packetEnd struct {
 	selector, notSelector, namespaces *packetSelector
+	accounts                          []string
 	nets, notNets                     []string
 	ports                             []int
 }
@@ -71,19 +79,28 @@ type packet struct {
 }
 
 // holds reports whether an end of a connection meets the conditions in a policy of the
-// namespace.
-func (e *packetEnd) holds(pod *packetPod, addr netip.Addr, namespace string) bool {
-	selects := e.selector != nil || e.namespaces != nil
-	if selects && pod == nil {
-		return false
+// namespace. Its address is that of the pod, if it is one, and of every set that has it.
+func (e *packetEnd) holds(pod *packetPod, addr netip.Addr, namespace string, sets []*packetPod) bool {
+	var owners []*packetPod
+	if pod != nil {
+		owners = append(owners, pod)
 	}
-	if (selects || e.notSelector != nil) && namespace != "" && e.namespaces == nil && (pod == nil || pod.namespace != namespace) {
-		return false
+	for _, s := range sets {
+		if s.has(addr) {
+			owners = append(owners, s)
+		}
 	}
-	if e.selector != nil && !e.selector.holds(pod) || e.namespaces != nil && !e.namespaces.holds(pod) {
-		return false
+	if e.selector != nil || e.namespaces != nil || e.accounts != nil || e.notSelector != nil && namespace != "" {
+		selected := func(p *packetPod) bool {
+			return (e.namespaces != nil || namespace == "" || p.namespace == namespace) &&
+				(e.selector == nil || e.selector.holds(p)) && (e.namespaces == nil || e.namespaces.holds(p)) &&
+				(e.accounts == nil || slices.Contains(e.accounts, p.account))
+		}
+		if !slices.ContainsFunc(owners, selected) {
+			return false
+		}
 	}
-	if e.notSelector != nil && pod != nil && e.notSelector.holds(pod) {
+	if e.notSelector != nil && slices.ContainsFunc(owners, e.notSelector.holds) {
 		return false
 	}
 	in := func(list []string) bool {
@@ -93,13 +110,13 @@ func (e *packetEnd) holds(pod *packetPod, addr netip.Addr, namespace string) boo
 }
 
 // matches reports whether a rule of a policy of the namespace decides on a packet.
-func (r *packetRule) matches(p packet, namespace string) bool {
+func (r *packetRule) matches(p packet, namespace string, sets []*packetPod) bool {
 	ports := r.own.ports
 	if p.direction == "Egress" {
 		ports = r.peer.ports
 	}
 	return (r.protocol == "" || r.protocol == p.protocol) && (ports == nil || slices.Contains(ports, p.port)) &&
-		r.peer.holds(p.other, p.addr, namespace) && r.own.holds(p.pod, p.pod.addr, namespace)
+		r.peer.holds(p.other, p.addr, namespace, sets) && r.own.holds(p.pod, p.pod.addr, namespace, nil)
 }
 
 func (p *packetPolicy) selects(pod *packetPod) bool {
@@ -118,10 +135,10 @@ func (p *packetPolicy) isAbout(direction string) bool {
 }
 
 // arrives reports whether the policies let a packet through.
-func arrives(p packet, policies []packetPolicy, tiers map[string]packetTier) bool {
+func (c *packetCluster) arrives(p packet) bool {
 	byTier := map[string][]packetPolicy{}
 	var names []string
-	for _, policy := range policies {
+	for _, policy := range c.policies {
 		if policy.selects(p.pod) && policy.isAbout(p.direction) {
 			if byTier[policy.tier] == nil {
 				names = append(names, policy.tier)
@@ -130,19 +147,19 @@ func arrives(p packet, policies []packetPolicy, tiers map[string]packetTier) boo
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(tiers[a].order, tiers[b].order), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(c.tiers[a].order, c.tiers[b].order), strings.Compare(a, b))
 	})
 	for _, name := range names {
 		slices.SortFunc(byTier[name], func(a, b packetPolicy) int {
 			return cmp.Or(cmp.Compare(a.place(), b.place()), strings.Compare(a.name, b.name))
 		})
-		switch firstAction(p, byTier[name]) {
+		switch c.firstAction(p, byTier[name]) {
 		case "Allow":
 			return true
 		case "Deny":
 			return false
 		case "":
-			if !tiers[name].passes {
+			if !c.tiers[name].passes {
 				return false
 			}
 		}
@@ -158,10 +175,10 @@ func (p *packetPolicy) place() float64 {
 }
 
 // firstAction returns what the first rule does that matches and does not only log.
-func firstAction(p packet, policies []packetPolicy) string {
+func (c *packetCluster) firstAction(p packet, policies []packetPolicy) string {
 	for _, policy := range policies {
 		for _, r := range policy.rules[p.direction] {
-			if r.action != "Log" && r.matches(p, policy.namespace) {
+			if r.action != "Log" && r.matches(p, policy.namespace, c.sets) {
 				return r.action
 			}
 		}
@@ -193,16 +210,18 @@ func packetSelectors() []*packetSelector {
 		{"app != 'web'", app("db", "wx", "x", "")},
 		{"!has(app)", app("")},
 		{"!(app starts with 'w')", app("db", "x", "")},
+		{"projectcalico.org/serviceaccount == 'web'", func(p *packetPod) bool { return p.account == "web" }},
+		{"projectcalico.org/serviceaccount != 'web'", func(p *packetPod) bool { return p.account != "web" }},
 	}
 }
 
 func packetNamespaces() []*packetSelector {
 	return []*packetSelector{
-		{"all()", func(*packetPod) bool { return true }},
+		{"all()", func(p *packetPod) bool { return p.namespace != "" }},
 		{"projectcalico.org/name == 'a'", func(p *packetPod) bool { return p.namespace == "a" }},
-		{"has(projectcalico.org/name) && projectcalico.org/name not in {'a'}", func(p *packetPod) bool { return p.namespace != "a" }},
+		{"has(projectcalico.org/name) && projectcalico.org/name not in {'a'}", func(p *packetPod) bool { return p.namespace != "a" && p.namespace != "" }},
 		{"tier == 'gold'", func(p *packetPod) bool { return p.namespace == "b" }}, // which has that label
-		{"global()", func(*packetPod) bool { return false }},
+		{"global()", func(p *packetPod) bool { return p.namespace == "" }},
 	}
 }
 
@@ -217,6 +236,9 @@ func packetPods() []*packetPod {
 				p.labels["app"] = app
 			}
 			ranges := [][2]byte{{10, 1}, {172, 16}, {192, 168}, {100, 64}, {10, 2}}[(n+i+i/5)%5]
+			if i >= 5 {
+				p.account = "web"
+			}
 			p.addr = netip.AddrFrom4([4]byte{ranges[0], ranges[1], byte(n), byte(i)})
 			out = append(out, p)
 		}
@@ -246,7 +268,7 @@ func randomPolicy(r *rand.Rand, name string) packetPolicy {
 		p.namespaces = packetNamespaces()[r.IntN(4)]
 	}
 	if r.IntN(3) == 0 {
-		p.selector = packetSelectors()[r.IntN(10)]
+		p.selector = packetSelectors()[r.IntN(12)]
 	}
 	if n := r.IntN(4); n > 0 {
 		order := float64(n * 500)
@@ -266,7 +288,7 @@ func randomPolicy(r *rand.Rand, name string) packetPolicy {
 func randomRule(r *rand.Rand, direction string) packetRule {
 	rule := packetRule{action: []string{"Allow", "Deny", "Pass", "Allow", "Deny", "Log"}[r.IntN(6)], peer: randomPeer(r)}
 	if r.IntN(6) == 0 {
-		rule.own.selector = packetSelectors()[r.IntN(10)]
+		rule.own.selector = packetSelectors()[r.IntN(12)]
 	}
 	switch r.IntN(6) {
 	case 0:
@@ -284,21 +306,25 @@ func randomRule(r *rand.Rand, direction string) packetRule {
 
 func randomPeer(r *rand.Rand) packetEnd {
 	var e packetEnd
-	switch r.IntN(9) {
+	switch r.IntN(12) {
+	case 7, 8:
+		e.selector, e.namespaces = packetSelectors()[r.IntN(12)], packetNamespaces()[4]
+	case 9:
+		e.accounts = []string{"web"}
 	case 0:
-		e.selector = packetSelectors()[r.IntN(10)]
+		e.selector = packetSelectors()[r.IntN(12)]
 	case 1:
 		e.namespaces = packetNamespaces()[r.IntN(5)]
 	case 2:
-		e.selector, e.namespaces = packetSelectors()[r.IntN(10)], packetNamespaces()[r.IntN(5)]
+		e.selector, e.namespaces = packetSelectors()[r.IntN(12)], packetNamespaces()[r.IntN(5)]
 	case 3:
-		e.notSelector = packetSelectors()[r.IntN(10)]
+		e.notSelector = packetSelectors()[r.IntN(12)]
 	case 4:
 		e.nets = [][]string{{"0.0.0.0/0"}, {"10.0.0.0/8"}, {"8.8.8.0/24"}}[r.IntN(3)]
 	case 5:
 		e.notNets = [][]string{{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"}, {"8.8.8.0/24"}}[r.IntN(2)]
 	case 6:
-		e.selector, e.nets = packetSelectors()[r.IntN(10)], []string{"0.0.0.0/0"}
+		e.selector, e.nets = packetSelectors()[r.IntN(12)], []string{"0.0.0.0/0"}
 	}
 	return e
 }
@@ -312,6 +338,9 @@ func (e *packetEnd) object() map[string]any {
 		if s != nil {
 			o[key] = s.text
 		}
+	}
+	if e.accounts != nil {
+		o["serviceAccounts"] = map[string]any{"names": e.accounts}
 	}
 	o["nets"], o["notNets"], o["ports"] = e.nets, e.notNets, e.ports
 	return o
@@ -348,6 +377,7 @@ type packetCluster struct {
 	policies []packetPolicy
 	tiers    map[string]packetTier
 	pods     []*packetPod
+	sets     []*packetPod
 }
 
 func randomCluster(seed uint64) packetCluster {
@@ -356,7 +386,20 @@ func randomCluster(seed uint64) packetCluster {
 	for i := range 1 + r.IntN(5) {
 		c.policies = append(c.policies, randomPolicy(r, fmt.Sprintf("p%d", i)))
 	}
+	for i := range r.IntN(4) {
+		c.sets = append(c.sets, randomSet(r, fmt.Sprintf("s%d", i)))
+	}
 	return c
+}
+
+// randomSet returns a set of addresses: everything, one of its halves, or a few.
+func randomSet(r *rand.Rand, name string) *packetPod {
+	s := &packetPod{name: name, namespace: []string{"", "a", "b"}[r.IntN(3)], labels: map[string]string{}}
+	if app := []string{"web", "db", "wx", ""}[r.IntN(4)]; app != "" {
+		s.labels["app"] = app
+	}
+	s.nets = [][]string{{"0.0.0.0/0"}, {"0.0.0.0/1", "128.0.0.0/1"}, {"0.0.0.0/1"}, {"128.0.0.0/1"}, {"8.8.8.0/24"}, {}}[r.IntN(6)]
+	return s
 }
 
 // facts ingests the manifests of the cluster and returns them as well.
@@ -397,6 +440,14 @@ func (c *packetCluster) facts(t *testing.T) (snapshot.Facts, string) {
 		}
 		take(kind, p.object())
 	}
+	for _, s := range c.sets {
+		kind := snapshot.CalicoGlobalNetworkSets
+		if s.namespace != "" {
+			kind = snapshot.CalicoNetworkSets
+		}
+		meta := map[string]any{"name": s.name, "namespace": s.namespace, "labels": s.labels}
+		take(kind, map[string]any{"metadata": meta, "spec": map[string]any{"nets": s.nets}})
+	}
 	for _, name := range []string{"a", "b", "c"} {
 		labels := map[string]string{"kubernetes.io/metadata.name": name}
 		if name == "b" {
@@ -407,24 +458,37 @@ func (c *packetCluster) facts(t *testing.T) (snapshot.Facts, string) {
 	}
 	for _, p := range c.pods {
 		meta := snapshot.Meta{Kind: "Pod", Namespace: p.namespace, Name: p.name}
-		facts.Pods = append(facts.Pods, snapshot.Pod{Meta: meta, Labels: snapshot.NewLabels(p.labels)})
+		facts.Pods = append(facts.Pods, snapshot.Pod{
+			Meta: meta, Labels: snapshot.NewLabels(p.labels), ServiceAccount: p.account,
+		})
 	}
 	return facts, text.String()
 }
 
-// evaluated runs default-deny-present on the facts. It returns the reasons of the exposed
-// pods, and the violations, by direction and name.
-func evaluated(t *testing.T, facts snapshot.Facts) (exposed, violations map[string]string) {
+// packetResult is what default-deny-present says: the reasons of the exposed pods, the
+// verdicts of violations, and what was not evaluated, by direction and name.
+type packetResult struct {
+	exposed, violations map[string]string
+	notEvaluated        map[string]bool
+}
+
+// evaluated runs default-deny-present on the facts. unread are kinds that are not known.
+func evaluated(t *testing.T, facts snapshot.Facts, unread ...snapshot.Kind) packetResult {
 	t.Helper()
 	rule := isolation.Rule()
 	var b snapshot.Builder
 	var reads []snapshot.Read
-	for _, kind := range rule.Needs {
-		reads = append(reads, snapshot.Read{Kind: kind, Status: snapshot.Listed})
+	kinds := slices.Concat(rule.Needs, rule.Uses)
+	for _, kind := range kinds {
+		read := snapshot.Read{Kind: kind, Status: snapshot.Listed}
+		if slices.Contains(unread, kind) {
+			read.Status = snapshot.Forbidden
+		}
+		reads = append(reads, read)
 	}
 	b.Add(facts, reads...)
 	result, err := rule.Run(rules.Input{
-		View:       b.Freeze().View(rule.Needs...),
+		View:       b.Freeze().View(kinds...),
 		Owner:      func(*snapshot.Meta) rules.Owner { return rules.Owner{} },
 		Directions: []snapshot.Direction{snapshot.DirectionIngress, snapshot.DirectionEgress},
 		Exempt:     func(string) bool { return false },
@@ -432,21 +496,24 @@ func evaluated(t *testing.T, facts snapshot.Facts) (exposed, violations map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	exposed, violations = map[string]string{}, map[string]string{}
+	out := packetResult{map[string]string{}, map[string]string{}, map[string]bool{}}
 	for _, row := range result.Isolation {
 		for _, e := range row.Exposed {
 			if e.Direction != "egress" {
-				exposed["Ingress "+row.Namespace+"/"+e.Name] = e.Reason
+				out.exposed["Ingress "+row.Namespace+"/"+e.Name] = e.Reason
 			}
 			if e.Direction != "ingress" {
-				exposed["Egress "+row.Namespace+"/"+e.Name] = e.Reason
+				out.exposed["Egress "+row.Namespace+"/"+e.Name] = e.Reason
 			}
 		}
 	}
 	for _, v := range result.Violations {
-		violations[v.Subject.Detail+" "+v.Subject.Name] = v.Verdict
+		out.violations[v.Subject.Detail+" "+v.Subject.Name] = v.Verdict
 	}
-	return exposed, violations
+	for _, s := range result.NotEvaluated {
+		out.notEvaluated[s.Detail+" "+s.Name] = true
+	}
+	return out
 }
 
 // connections reports whether a pod can connect to, or from, every pod and every address
@@ -457,19 +524,19 @@ func (c *packetCluster) connections(direction string, pod *packetPod) (cluster, 
 		p := packet{direction: direction, pod: pod, protocol: "TCP", port: port}
 		for _, p.other = range c.pods {
 			p.addr = p.other.addr
-			ok := arrives(p, c.policies, c.tiers)
+			ok := c.arrives(p)
 			cluster, anything = cluster && ok, anything || ok
 			p.protocol = "UDP"
-			anything = anything || arrives(p, c.policies, c.tiers)
+			anything = anything || c.arrives(p)
 			p.protocol = "TCP"
 		}
 		p.other = nil
-		for _, outside := range []string{"1.1.1.1", "203.0.113.9"} {
+		for _, outside := range []string{"1.1.1.1", "8.8.8.8", "203.0.113.9"} {
 			p.addr = netip.MustParseAddr(outside)
-			ok := arrives(p, c.policies, c.tiers)
+			ok := c.arrives(p)
 			world, anything = world && ok, anything || ok
 			p.protocol = "UDP"
-			anything = anything || arrives(p, c.policies, c.tiers)
+			anything = anything || c.arrives(p)
 			p.protocol = "TCP"
 		}
 	}
@@ -483,19 +550,40 @@ func checkPackets(t *testing.T, seed uint64) {
 	t.Helper()
 	c := randomCluster(seed)
 	facts, text := c.facts(t)
-	exposed, violations := evaluated(t, facts)
+	got := evaluated(t, facts)
+	if len(got.notEvaluated) > 0 {
+		t.Fatalf("seed %d: %v are not evaluated though everything is known\n%s", seed, got.notEvaluated, text)
+	}
 	for _, pod := range c.pods {
 		for _, direction := range []string{"Ingress", "Egress"} {
 			name := direction + " " + pod.namespace + "/" + pod.name
 			cluster, world, anything := c.connections(direction, pod)
-			reason := exposed[name]
+			reason := got.exposed[name]
 			switch {
 			case reason == "" && (cluster || world):
 				t.Fatalf("seed %d: %s is open (cluster %t, world %t) and not called so\n%s", seed, name, cluster, world, text)
 			case reason != "" && !anything:
 				t.Fatalf("seed %d: %s is closed and called %s\n%s", seed, name, reason, text)
-			case reason != "" && violations[direction+" "+pod.namespace] == "":
+			case reason != "" && got.violations[direction+" "+pod.namespace] == "":
 				t.Fatalf("seed %d: %s is called %s and nothing is found\n%s", seed, name, reason, text)
+			}
+		}
+	}
+	checkUnread(t, seed, facts, text, got)
+}
+
+// checkUnread compares the verdicts with those of the same cluster of which the sets could
+// not be read: what is found then is found with the sets, and what is clean then is clean.
+func checkUnread(t *testing.T, seed uint64, facts snapshot.Facts, text string, known packetResult) {
+	t.Helper()
+	facts.AddressSets = nil
+	got := evaluated(t, facts, snapshot.CalicoSets.Kinds()...)
+	for _, namespace := range []string{"a", "b", "c"} {
+		for _, direction := range []string{"Ingress", "Egress"} {
+			name := direction + " " + namespace
+			if found := got.violations[name] != ""; !got.notEvaluated[name] && found != (known.violations[name] != "") {
+				t.Fatalf("seed %d: without the sets %s is %q, with them %q\n%s",
+					seed, name, got.violations[name], known.violations[name], text)
 			}
 		}
 	}

@@ -128,7 +128,8 @@ func TestSubject(t *testing.T) {
 		{"a namespace in the selector of pods", "selector: projectcalico.org/namespace == 'a'", "pods in [kubernetes.io/metadata.name In a]"},
 		{"hosts are no pods", "selector: has(host) && !has(projectcalico.org/namespace)", ""},
 		{"every service account", "serviceAccountSelector: all()", "pods anywhere"},
-		{"a service account is not known", "serviceAccountSelector: a == 'b'", ""},
+		{"service accounts by label", "serviceAccountSelector: a == 'b'", "pods [service account label a In b] anywhere"},
+		{"a service account by name", "serviceAccountSelector: projectcalico.org/name == 'b'", "pods [service account In b] anywhere"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			policies := globalPolicy(t, c.spec)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -94,14 +95,14 @@ func (r *rule) action() (snapshot.Action, error) {
 // ownSide adds the conditions on the end that is a pod of the rule's policy, except the
 // ports, which belong to the connection.
 func (r *rule) ownSide(out *ruleDraft, own *entityRule) error {
-	e, err := own.endpoints()
+	must, not, err := own.selectors()
 	switch {
 	case errors.Is(err, errTooComplex):
 		out.doubt()
 	case err != nil:
 		return err
 	case own.selects() || own.NotSelector != "":
-		out.own, out.text = e, own.key()
+		out.own, out.text = must.except(not), own.key()
 	}
 	nets, err := r.nets(own)
 	if err != nil {
@@ -171,49 +172,54 @@ func (e *entityRule) within(namespace string) string {
 	return namespace
 }
 
-// endpoints returns the conditions of the entity on the labels of a pod.
-func (e *entityRule) endpoints() (*expr, error) {
+// selectors returns the conditions of the entity on the labels of an endpoint: that it must
+// meet one selector, and not meet the other, which is nil if there is none.
+func (e *entityRule) selectors() (must, not *expr, err error) {
 	selector, err := parseFields([]selectorField{{"selector", e.Selector, endpointLabels}})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if selector.hasGlobal() {
-		return nil, errMisplacedGlobal
+		return nil, nil, errMisplacedGlobal
 	}
 	fields := []selectorField{{"namespaceSelector", e.NamespaceSelector, namespaceLabels}}
 	if e.selectsAccounts() {
 		fields = append(fields, selectorField{"serviceAccounts.selector", e.ServiceAccounts.Selector, accountLabels})
 	}
-	all, err := parseFields(fields)
+	must, err = parseFields(fields)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all.of = append(all.of, selector)
+	must.of = append(must.of, selector)
 	if e.selectsAccounts() && len(e.ServiceAccounts.Names) > 0 {
-		name := snapshot.Requirement{Key: labelName, Op: snapshot.In, Values: e.ServiceAccounts.Names}
-		all.of = append(all.of, &expr{op: opLabel, scope: accountLabels, label: name})
+		names := slices.Sorted(slices.Values(e.ServiceAccounts.Names))
+		name := snapshot.Requirement{Key: labelName, Op: snapshot.In, Values: slices.Compact(names)}
+		must.of = append(must.of, &expr{op: opLabel, scope: accountLabels, label: name})
 	}
 	if e.NotSelector != "" {
-		not, err := parseFields([]selectorField{{"notSelector", e.NotSelector, endpointLabels}})
-		if err != nil {
-			return nil, err
+		if not, err = parseFields([]selectorField{{"notSelector", e.NotSelector, endpointLabels}}); err != nil {
+			return nil, nil, err
 		}
-		all.of = append(all.of, &expr{op: opNot, of: []*expr{not}})
 	}
-	return all, nil
+	return must, not, nil
+}
+
+// except returns the conjunction of a selector and the negation of another, which may be
+// nil.
+func (e *expr) except(not *expr) *expr {
+	if not == nil {
+		return e
+	}
+	return &expr{op: opAnd, of: []*expr{e, {op: opNot, of: []*expr{not}}}}
 }
 
 // peers adds the conditions on the end that is not a pod of the rule's policy.
 func (r *rule) peers(out *ruleDraft, peer *entityRule, namespace string) error {
-	var terms termSet
-	endpoints, err := peer.endpoints()
-	if err == nil {
-		terms, err = endpoints.terms(false)
-	}
+	selected, err := peer.selected(peer.within(namespace))
 	switch {
 	case errors.Is(err, errTooComplex):
-		// It may select every pod.
-		terms = everyPod()
+		// It may select everything.
+		selected = selectedPeers{pods: everything(), sets: []snapshot.Selector{{}}}
 		out.doubt()
 	case err != nil:
 		return err
@@ -238,18 +244,61 @@ func (r *rule) peers(out *ruleDraft, peer *entityRule, namespace string) error {
 		// Calico compares addresses, including those of pods.
 		to.CIDRs, to.CIDRsMatchPods = nets.blocks, true
 	case peer.selects() || namespace != "":
-		to.Pods = terms.pods(peer.within(namespace))
+		to.Pods = selected.pods.pods(peer.within(namespace))
+		sets := snapshot.SetPeer{Engine: snapshot.CalicoSets, Labels: selected.sets}
 		if nets.given && !nets.whole(out.rule.Action) {
 			// It is unknown which of the selected pods are in the ranges.
-			out.rule.Narrow = true
+			to.Pods = nil
+			sets.Within = nets.blocks
+		}
+		if len(sets.Labels) > 0 {
+			to.Sets, to.CIDRsMatchPods = []snapshot.SetPeer{sets}, true
 		}
 	default:
 		// notSelector alone, in a GlobalNetworkPolicy, excludes some endpoints from
 		// all addresses.
 		to.Internet, to.CIDRs = !nets.given, nets.blocks
 		if !nets.given || nets.whole(out.rule.Action) {
-			to.Pods = terms.pods("")
+			to.Pods = selected.pods.pods("")
 		}
 	}
+	to.NotSets = selected.notSets
 	return nil
+}
+
+// selectedPeers are the endpoints that an entity selects.
+type selectedPeers struct {
+	pods          termSet
+	sets, notSets []snapshot.Selector
+}
+
+// selected returns the endpoints that the entity selects, within a namespace if it is not
+// empty. Without selectors those are all.
+func (e *entityRule) selected(namespace string) (selectedPeers, error) {
+	var out selectedPeers
+	must, not, err := e.selectors()
+	if err != nil {
+		return out, err
+	}
+	if out.pods, err = must.except(not).terms(podEndpoints, false); err != nil {
+		return out, err
+	}
+	sets, err := must.terms(setEndpoints, false)
+	if err != nil {
+		return out, err
+	}
+	if namespace != "" {
+		own := snapshot.Requirement{Key: labelNamespace, Op: snapshot.In, Values: []string{namespace}}
+		sets = sets.and(&termSet{list: []snapshot.Selector{{own}}})
+	}
+	out.sets = sets.list
+	if not != nil {
+		// What notSelector selects is excluded by its addresses, wherever it is.
+		excluded, err := not.terms(setEndpoints, false)
+		if err != nil {
+			return out, err
+		}
+		out.notSets = excluded.list
+	}
+	return out, nil
 }

@@ -52,8 +52,8 @@ func TestRuleOfGlobalPolicy(t *testing.T) {
 			"allow pods [a Exists & b NotIn c] anywhere on every port",
 		},
 		{"no pod at all excluded", "{action: Allow, source: {notSelector: '!all()'}}", "allow the world + pods anywhere on every port"},
-		{"service accounts are not known", "{action: Allow, source: {serviceAccounts: {names: [a]}}}", "allow nobody on every port"},
-		{"service accounts by label", "{action: Allow, source: {serviceAccounts: {selector: a == 'b'}}}", "allow nobody on every port"},
+		{"service accounts by name", "{action: Allow, source: {serviceAccounts: {names: [b, a]}}}", "allow pods [service account In a|b] anywhere on every port"},
+		{"service accounts by label", "{action: Allow, source: {serviceAccounts: {selector: a == 'b'}}}", "allow pods [service account label a In b] anywhere on every port"},
 		{"every service account", "{action: Allow, source: {serviceAccounts: {selector: all()}}}", "allow pods anywhere on every port"},
 		{"empty service accounts ask for nothing", "{action: Allow, source: {serviceAccounts: {}}}", "allow everyone on every port"},
 		{"a service", "{action: Allow, source: {services: {name: a, namespace: b}}}", "allow some of nobody on every port"},
@@ -79,10 +79,10 @@ func TestRuleOfGlobalPolicy(t *testing.T) {
 			"selected pods but for addresses that none has", "{action: Allow, source: {selector: has(a), notNets: [169.254.169.254/32, 127.0.0.0/8]}}",
 			"allow pods [a Exists] anywhere on every port",
 		},
-		{"selected pods in some net", "{action: Allow, source: {selector: has(a), nets: [10.0.0.0/8]}}", "allow some of pods [a Exists] anywhere on every port"},
-		{"selected pods but for a net", "{action: Deny, source: {selector: has(a), notNets: [10.0.0.0/8]}}", "deny some of pods [a Exists] anywhere on every port"},
+		{"selected pods in some net", "{action: Allow, source: {selector: has(a), nets: [10.0.0.0/8]}}", "allow nobody on every port"},
+		{"selected pods but for a net", "{action: Deny, source: {selector: has(a), notNets: [10.0.0.0/8]}}", "deny nobody on every port"},
 		{"to let pods in by IPv6 opens them", "{action: Allow, ipVersion: 6, source: {selector: all()}}", "allow pods anywhere on every port"},
-		{"to deny pods IPv6 leaves IPv4", "{action: Deny, ipVersion: 6, source: {selector: all()}}", "deny some of pods anywhere on every port"},
+		{"to deny pods IPv6 leaves IPv4", "{action: Deny, ipVersion: 6, source: {selector: all()}}", "deny some of nobody on every port"},
 		{"to deny pods IPv4 counts", "{action: Deny, ipVersion: 4, source: {selector: all()}}", "deny pods anywhere on every port"},
 		{
 			"excluded pods and every net", "{action: Allow, source: {notSelector: has(a), nets: [0.0.0.0/0]}}",
@@ -242,11 +242,13 @@ func TestRuleAboutSomeOfItsPods(t *testing.T) {
 			"part 0", "selects pods in [kubernetes.io/metadata.name NotIn x]", "isolates Ingress",
 			"part 1", "selects pods in [kubernetes.io/metadata.name In x]", "isolates Ingress", "Ingress allow everyone on every port",
 		}},
-		{"an allow for a service account may be for every pod", "ingress: [{action: Allow, destination: {serviceAccounts: {names: [x]}}}]", []string{
-			"selects pods anywhere", "isolates Ingress", "Ingress allow everyone on every port",
+		{"an allow for a service account is for its pods", "ingress: [{action: Allow, destination: {serviceAccounts: {names: [x]}}}]", []string{
+			"part 0", "selects pods [service account NotIn x] anywhere", "isolates Ingress",
+			"part 1", "selects pods [service account In x] anywhere", "isolates Ingress", "Ingress allow everyone on every port",
 		}},
-		{"a deny for a service account is for no pod for certain", "ingress: [{action: Deny, destination: {serviceAccounts: {names: [x]}}}]", []string{
-			"selects pods anywhere", "isolates Ingress", "Ingress deny some of everyone on every port",
+		{"a deny for service accounts by label is for their pods", "ingress: [{action: Deny, destination: {serviceAccounts: {selector: has(x)}}}]", []string{
+			"part 0", "selects pods [service account label x DoesNotExist] anywhere", "isolates Ingress",
+			"part 1", "selects pods [service account label x Exists] anywhere", "isolates Ingress", "Ingress deny everyone on every port",
 		}},
 		{"an allow for a range may be for every pod", "ingress: [{action: Allow, destination: {nets: [10.244.0.0/16]}}]", []string{
 			"selects pods anywhere", "isolates Ingress", "Ingress allow everyone on every port",

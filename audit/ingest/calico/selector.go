@@ -47,7 +47,7 @@ const (
 type expr struct {
 	op    exprOp
 	label snapshot.Requirement // of opLabel
-	scope labelScope           // of opLabel: whose labels
+	scope labelScope           // of opLabel and opAll: whose labels
 	of    []*expr
 }
 
@@ -62,7 +62,7 @@ func parseSelector(text string, scope labelScope) (*expr, error) {
 	p := &parser{text: text, scope: scope}
 	p.blanks()
 	if p.at == len(text) {
-		return &expr{op: opAll}, nil
+		return &expr{op: opAll, scope: scope}, nil
 	}
 	e, err := p.or()
 	if err == nil && p.at < len(text) {
@@ -174,7 +174,7 @@ func (p *parser) operand() (*expr, error) {
 		p.depth--
 		return e, p.expect(")")
 	case p.take("all("):
-		return &expr{op: opAll}, p.expect(")")
+		return &expr{op: opAll, scope: p.scope}, p.expect(")")
 	case p.take("global("):
 		return &expr{op: opGlobal}, p.expect(")")
 	}

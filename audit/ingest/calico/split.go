@@ -57,7 +57,7 @@ func (c *policyDraft) conditions() []ruleDraft {
 			if r.own == nil {
 				continue
 			}
-			if terms, err := r.own.terms(false); err != nil || terms.partial {
+			if _, err := r.own.terms(podEndpoints, false); err != nil {
 				r.own = nil
 				r.doubt()
 				continue
@@ -99,7 +99,7 @@ func (c *policyDraft) split(conditions []ruleDraft) ([]snapshot.Policy, error) {
 			}
 			subject.of = append(subject.of, e)
 		}
-		terms, err := subject.terms(false)
+		terms, err := subject.terms(podEndpoints, false)
 		if err != nil {
 			return nil, err
 		}

@@ -16,38 +16,35 @@ const maxTerms = 64
 // selects. Without terms it selects nothing.
 type termSet struct {
 	list []snapshot.Selector
-	// partial is true if terms are left out because they depend on data that is in no
-	// fact.
-	partial bool
 }
 
-// everyPod returns the selector of every pod.
-func everyPod() termSet { return termSet{list: []snapshot.Selector{{}}} }
+// everything returns the terms that select everything.
+func everything() termSet { return termSet{list: []snapshot.Selector{{}}} }
 
-// everything reports whether the terms select every pod.
-func (t *termSet) everything() bool { return len(t.list) == 1 && len(t.list[0]) == 0 }
+// endpointKind is a kind of what a selector in a rule selects.
+type endpointKind uint8
 
-// nothing reports whether the terms are known to select no pod.
-func (t *termSet) nothing() bool { return len(t.list) == 0 && !t.partial }
+const (
+	podEndpoints endpointKind = iota
+	setEndpoints              // NetworkSets and GlobalNetworkSets
+)
 
-// terms returns the terms of a selector of pods, or of its negation.
-func (e *expr) terms(negated bool) (termSet, error) {
+// terms returns the terms of a selector, or of its negation. Those of pods are over the
+// keys that condition returns, those of sets over the labels of snapshot.SetLabels.
+func (e *expr) terms(of endpointKind, negated bool) (termSet, error) {
 	switch e.op {
-	case opAll:
-		return constantTerms(!negated), nil
-	case opGlobal:
-		// Every pod is in a namespace.
-		return constantTerms(negated), nil
+	case opAll, opGlobal:
+		return e.placeTerms(of, negated), nil
 	case opLabel:
-		return labelTerms(e.condition(negated)), nil
+		return labelTerms(e.condition(of, negated)), nil
 	case opNot:
-		return e.of[0].terms(!negated)
+		return e.of[0].terms(of, !negated)
 	}
 	// By De Morgan the negation of a conjunction is a disjunction of negations.
 	conjunction := (e.op == opAnd) != negated
 	sum := constantTerms(conjunction)
 	for _, operand := range e.of {
-		next, err := operand.terms(negated)
+		next, err := operand.terms(of, negated)
 		if err != nil {
 			return termSet{}, err
 		}
@@ -63,9 +60,26 @@ func (e *expr) terms(negated bool) (termSet, error) {
 	return sum, nil
 }
 
+// placeTerms returns the terms of all() or global(), or of their negation. Every pod is in
+// a namespace, and some sets are in none. In a namespaceSelector all() selects only what is
+// in a namespace (updateprocessors/rules.go, getEndpointSelector).
+func (e *expr) placeTerms(of endpointKind, negated bool) termSet {
+	switch {
+	case e.op == opAll && (of == podEndpoints || e.scope != namespaceLabels):
+		return constantTerms(!negated)
+	case of == podEndpoints:
+		return constantTerms(negated)
+	}
+	inNamespace := snapshot.Requirement{Key: snapshot.CalicoNamespaceLabel, Op: snapshot.Exists}
+	if (e.op == opGlobal) != negated {
+		inNamespace = inNamespace.Not()
+	}
+	return termSet{list: []snapshot.Selector{{inNamespace}}}
+}
+
 func constantTerms(always bool) termSet {
 	if always {
-		return everyPod()
+		return everything()
 	}
 	return termSet{}
 }
@@ -74,27 +88,21 @@ func labelTerms(r snapshot.Requirement, truth certainty) termSet {
 	switch truth {
 	case always, never:
 		return constantTerms(truth == always)
-	case unknown:
-		return termSet{partial: true}
 	}
 	return termSet{list: []snapshot.Selector{{r}}}
 }
 
 func (t *termSet) or(o *termSet) termSet {
-	sum := termSet{partial: t.partial || o.partial}
+	var sum termSet
 	for _, s := range slices.Concat(t.list, o.list) {
 		sum.add(s)
 	}
-	sum.partial = sum.partial && !sum.everything()
 	return sum
 }
 
 // and returns the conjunction of both. It stops at too many terms.
 func (t *termSet) and(o *termSet) termSet {
-	if t.nothing() || o.nothing() {
-		return termSet{}
-	}
-	product := termSet{partial: t.partial || o.partial}
+	var product termSet
 	for _, a := range t.list {
 		for _, b := range o.list {
 			if s, ok := conjoin(a, b); ok {
@@ -202,11 +210,11 @@ func (t *termSet) subject(namespace string) snapshot.Subject {
 // labels that an endpoint inherits from its Namespace and its ServiceAccount
 // (libcalico-go/lib/backend/k8s/conversion).
 const (
-	labelNamespace        = "projectcalico.org/namespace"
+	labelNamespace        = snapshot.CalicoNamespaceLabel
 	labelOrchestrator     = "projectcalico.org/orchestrator"
 	labelServiceAccount   = "projectcalico.org/serviceaccount"
 	labelName             = "projectcalico.org/name"
-	prefixNamespaceLabels = "pcns."
+	prefixNamespaceLabels = snapshot.CalicoNamespacePrefix
 	prefixAccountLabels   = "pcsa."
 
 	// orchestrator is the value of the label for every pod.
@@ -226,19 +234,20 @@ const (
 	dependsOnLabels certainty = iota // on the labels
 	always
 	never
-	unknown // it depends on data that is in no fact
 )
 
-// condition returns a condition on a label, or its negation, as a requirement of a pod
-// and its Namespace. The key is that of the pod's label, or namespaceKey and that of the
-// Namespace's.
-func (e *expr) condition(negated bool) (snapshot.Requirement, certainty) {
+// condition returns a condition on a label, or its negation, as a requirement. For a pod
+// the key is that of its label, namespaceKey and that of its Namespace's label, or one of
+// those for its ServiceAccount. For a set it is that of a label as the set has it.
+func (e *expr) condition(of endpointKind, negated bool) (snapshot.Requirement, certainty) {
 	r, truth := simplified(e.label), dependsOnLabels
 	switch {
 	case r.Op == snapshot.In && len(r.Values) == 0:
 		truth = never
 	case r.Op == snapshot.NotIn && len(r.Values) == 0:
 		truth = always
+	case of == setEndpoints:
+		r.Key = e.scope.inherited(r.Key)
 	default:
 		r, truth = e.scope.resolve(r)
 	}
@@ -266,7 +275,20 @@ func simplified(r snapshot.Requirement) snapshot.Requirement {
 	return r
 }
 
-// resolve determines whose label a condition is about.
+// inherited returns the key that a label of scope has at what inherits it.
+func (s labelScope) inherited(key string) string {
+	switch {
+	case s == namespaceLabels:
+		return prefixNamespaceLabels + key
+	case s == accountLabels && key == labelName:
+		return labelServiceAccount
+	case s == accountLabels:
+		return prefixAccountLabels + key
+	}
+	return key
+}
+
+// resolve determines whose label a condition on a pod is about.
 func (s labelScope) resolve(r snapshot.Requirement) (snapshot.Requirement, certainty) {
 	switch s {
 	case namespaceLabels:
@@ -311,11 +333,21 @@ func namespaceCondition(r snapshot.Requirement) (snapshot.Requirement, certainty
 	return r, truth
 }
 
-// accountCondition decides a condition on the ServiceAccount of a pod as far as possible:
-// it exists and has a name, but which one it is is in no fact.
+// accountCondition returns a condition on the ServiceAccount of a pod, which always exists
+// and has a name. Pods are selected by that name.
+//
+// The labels of ServiceAccounts are in no fact. Reading them would take the right to list
+// one more kind with an object or more in each namespace, for selectors that are rare. They
+// are not needed to see that a policy misses pods that could exist, and where they decide
+// over those that do exist, policies are evaluated both ways.
 func accountCondition(r snapshot.Requirement) (snapshot.Requirement, certainty) {
-	if r.Key == labelName && r.Op == snapshot.Exists {
+	if r.Key != labelName {
+		r.Key = snapshot.ServiceAccountLabelPrefix + r.Key
+		return r, dependsOnLabels
+	}
+	r.Key = snapshot.ServiceAccountKey
+	if r.Op == snapshot.Exists {
 		return r, always
 	}
-	return r, unknown
+	return r, dependsOnLabels
 }

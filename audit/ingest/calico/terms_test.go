@@ -3,7 +3,9 @@ package calico
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,9 +24,6 @@ func writeTerms(t termSet) []string {
 		}
 		out = append(out, strings.Join(all, " & "))
 	}
-	if t.partial {
-		out = append(out, "and what is not known")
-	}
 	return out
 }
 
@@ -34,7 +33,7 @@ func termsOf(t *testing.T, text string, scope labelScope) termSet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	terms, err := e.terms(false)
+	terms, err := e.terms(podEndpoints, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +80,7 @@ func TestTerms(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
-	every, none, unknown := []string{""}, []string{}, []string{"and what is not known"}
+	every, none := []string{""}, []string{}
 	for _, c := range []struct {
 		name, text string
 		scope      labelScope
@@ -107,15 +106,16 @@ func TestLabels(t *testing.T) {
 		{"every pod is of Kubernetes", "projectcalico.org/orchestrator == 'k8s'", endpointLabels, every},
 		{"no pod is of another", "projectcalico.org/orchestrator in {'openstack', 'cni'}", endpointLabels, none},
 		{"every pod is of an orchestrator", "has(projectcalico.org/orchestrator)", endpointLabels, every},
-		{"a service account", "projectcalico.org/serviceaccount == 'a'", endpointLabels, unknown},
-		{"any service account but one", "projectcalico.org/serviceaccount != 'a'", endpointLabels, unknown},
-		{"not one service account", "!(projectcalico.org/serviceaccount == 'a')", endpointLabels, unknown},
+		{"a service account", "projectcalico.org/serviceaccount == 'a'", endpointLabels, []string{"service account In a"}},
+		{"any service account but one", "projectcalico.org/serviceaccount != 'a'", endpointLabels, []string{"service account NotIn a"}},
+		{"not one service account", "!(projectcalico.org/serviceaccount == 'a')", endpointLabels, []string{"service account NotIn a"}},
+		{"no pod is without a service account", "!has(projectcalico.org/serviceaccount)", endpointLabels, none},
+		{"a service account by the name it inherits", "pcsa.projectcalico.org/name in {'a', 'b'}", endpointLabels, []string{"service account In a,b"}},
 		{"every pod has a service account", "has(projectcalico.org/serviceaccount)", endpointLabels, every},
-		{"a label of a service account", "pcsa.role == 'a'", endpointLabels, unknown},
-		{"a label of a service account or of the pod", "pcsa.role == 'a' || has(b)", endpointLabels, []string{"b Exists", "and what is not known"}},
-		{"what is not known beside all", "pcsa.role == 'a' || all()", endpointLabels, every},
-		{"what is not known and nothing", "pcsa.role == 'a' && !all()", endpointLabels, none},
-		{"a service account in its own words", "role == 'a'", accountLabels, unknown},
+		{"a label of a service account", "pcsa.role == 'a'", endpointLabels, []string{"service account label role In a"}},
+		{"a label of a service account or of the pod", "pcsa.role == 'a' || has(b)", endpointLabels, []string{"service account label role In a", "b Exists"}},
+		{"a service account in its own words", "role == 'a'", accountLabels, []string{"service account label role In a"}},
+		{"a service account by name in its own words", "projectcalico.org/name == 'a'", accountLabels, []string{"service account In a"}},
 		{"every service account", "all()", accountLabels, every},
 		{"every service account has a name", "has(projectcalico.org/name)", accountLabels, every},
 	} {
@@ -143,55 +143,42 @@ func TestTermsTooMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.terms(false); !errors.Is(err, errTooComplex) {
+	if _, err := e.terms(podEndpoints, false); !errors.Is(err, errTooComplex) {
 		t.Errorf("seven choices: got %v", err)
 	}
-	if terms, err := e.terms(true); err != nil || len(terms.list) != 7 {
+	if terms, err := e.terms(podEndpoints, true); err != nil || len(terms.list) != 7 {
 		t.Errorf("the negation of seven choices: %d alternatives, %v", len(terms.list), err)
 	}
 }
 
-// holds evaluates an expression for a pod and its Namespace as Calico would, on its tree
-// and without a normal form.
-func (e *expr) holds(pod, namespace map[string]string) bool {
+// holds evaluates an expression for an endpoint as Calico would, on its tree and without a
+// normal form, by all the labels that the endpoint has or inherits.
+func (e *expr) holds(endpoint map[string]string) bool {
+	_, inNamespace := endpoint["projectcalico.org/namespace"]
 	switch e.op {
 	case opAll:
-		return true
+		return inNamespace || e.scope != namespaceLabels
 	case opGlobal:
-		return false
+		return !inNamespace
 	case opNot:
-		return !e.of[0].holds(pod, namespace)
+		return !e.of[0].holds(endpoint)
 	case opAnd:
 		for _, o := range e.of {
-			if !o.holds(pod, namespace) {
+			if !o.holds(endpoint) {
 				return false
 			}
 		}
 		return true
 	case opOr:
 		for _, o := range e.of {
-			if o.holds(pod, namespace) {
+			if o.holds(endpoint) {
 				return true
 			}
 		}
 		return false
 	}
-	inherited := map[string]string{
-		"projectcalico.org/namespace":    namespace["kubernetes.io/metadata.name"],
-		"projectcalico.org/orchestrator": "k8s",
-		"pcns.projectcalico.org/name":    namespace["kubernetes.io/metadata.name"],
-	}
-	for key, value := range namespace {
-		inherited["pcns."+key] = value
-	}
-	for key, value := range pod {
-		inherited[key] = value
-	}
-	key := e.label.Key
-	if e.scope == namespaceLabels {
-		key = "pcns." + key
-	}
-	value, ok := inherited[key]
+	key := map[labelScope]string{namespaceLabels: "pcns.", accountLabels: "pcsa."}[e.scope] + e.label.Key
+	value, ok := endpoint[key]
 	part := strings.Join(e.label.Values, "")
 	switch e.label.Op {
 	case snapshot.Exists:
@@ -215,8 +202,8 @@ func (e *expr) holds(pod, namespace map[string]string) bool {
 func randomSelector(r *rand.Rand, depth int) string {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	key := func() string {
-		return pick("a", "b", "pcns.a", "pcns.projectcalico.org/name", "projectcalico.org/namespace",
-			"projectcalico.org/orchestrator", "projectcalico.org/name")
+		return pick("a", "b", "pcns.a", "pcns.projectcalico.org/name", "projectcalico.org/namespace", "pcsa.b",
+			"projectcalico.org/serviceaccount", "projectcalico.org/orchestrator", "projectcalico.org/name")
 	}
 	value := func() string { return pick("''", "'x'", "'xy'", `"yx"`, "'k8s'") }
 	if depth > 0 && r.IntN(3) > 0 {
@@ -229,7 +216,7 @@ func randomSelector(r *rand.Rand, depth int) string {
 	case 1:
 		return "!has(" + key() + ")"
 	case 2:
-		return pick("all()", "!all()", "!global()")
+		return pick("all()", "!all()", "global()", "!global()")
 	case 3, 4:
 		return key() + pick(" in {", " not in {") + pick("", value(), value()+", "+value()) + "}"
 	}
@@ -246,42 +233,97 @@ func randomLabels(r *rand.Rand, labels map[string]string, keys ...string) map[st
 	return labels
 }
 
+// testPod is a pod with what it inherits labels from.
+type testPod struct{ labels, namespace, account map[string]string }
+
+// endpoint returns the labels of the pod as an endpoint.
+func (p testPod) endpoint() map[string]string {
+	all := map[string]string{
+		"projectcalico.org/namespace":      p.namespace["kubernetes.io/metadata.name"],
+		"projectcalico.org/serviceaccount": p.account["projectcalico.org/name"],
+		"projectcalico.org/orchestrator":   "k8s",
+		"pcns.projectcalico.org/name":      p.namespace["kubernetes.io/metadata.name"],
+	}
+	inherit(all, "pcns.", p.namespace)
+	inherit(all, "pcsa.", p.account)
+	inherit(all, "", p.labels)
+	return all
+}
+
+func inherit(to map[string]string, prefix string, labels map[string]string) {
+	for key, value := range labels {
+		to[prefix+key] = value
+	}
+}
+
+// selectedBy reports whether the pods of the terms hold the pod.
+func (p testPod) selectedBy(terms termSet) bool {
+	labels := maps.Clone(p.labels)
+	for key, value := range p.account {
+		if key == "projectcalico.org/name" {
+			labels[snapshot.ServiceAccountKey] = value
+		} else {
+			labels[snapshot.ServiceAccountLabelPrefix+key] = value
+		}
+	}
+	return slices.ContainsFunc(terms.pods(""), func(by snapshot.PodPeer) bool {
+		return by.Namespaces.Matches(snapshot.NewLabels(p.namespace)) && by.Pods.Matches(snapshot.NewLabels(labels))
+	})
+}
+
 func TestTermsMatchAsTheSelectorDoes(t *testing.T) {
 	for seed := range uint64(4_000) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		text, scope := randomSelector(r, 3), endpointLabels
-		if r.IntN(4) == 0 {
+		switch r.IntN(6) {
+		case 0:
 			scope = namespaceLabels
+		case 1:
+			scope = accountLabels
 		}
 		e, err := parseSelector(text, scope)
 		if err != nil {
 			t.Fatalf("seed %d: parse %s: %v", seed, text, err)
 		}
 		for _, negated := range []bool{false, true} {
-			terms, err := e.terms(negated)
+			terms, err := e.terms(podEndpoints, negated)
 			if errors.Is(err, errTooComplex) {
 				continue
 			}
+			ofSets, err := e.terms(setEndpoints, negated)
+			if errors.Is(err, errTooComplex) {
+				continue
+			}
+			named := func(key string) map[string]string {
+				return randomLabels(r, map[string]string{key: []string{"x", "xy", "k8s"}[r.IntN(3)]}, "a", "b")
+			}
 			for range 20 {
-				pod := randomLabels(r, map[string]string{}, "a", "b", "projectcalico.org/name")
-				namespace := randomLabels(r, map[string]string{"kubernetes.io/metadata.name": []string{"x", "xy", "k8s"}[r.IntN(3)]}, "a", "b")
-				if got, want := selected(terms, pod, namespace), e.holds(pod, namespace) != negated; got != want {
-					t.Fatalf("seed %d: %s (scope %d, negated %t) of pod %v in namespace %v: got %t, want %t\nterms: %q",
-						seed, text, scope, negated, pod, namespace, got, want, writeTerms(terms))
+				own := randomLabels(r, map[string]string{}, "a", "b", "projectcalico.org/name")
+				pod := testPod{own, named("kubernetes.io/metadata.name"), named("projectcalico.org/name")}
+				if got, want := pod.selectedBy(terms), e.holds(pod.endpoint()) != negated; got != want {
+					t.Fatalf("seed %d: %s (scope %d, negated %t) of pod %v: got %t, want %t\nterms: %q",
+						seed, text, scope, negated, pod, got, want, writeTerms(terms))
+				}
+				// A set has the labels of its namespace, if it is in one, and any of its own.
+				set := randomLabels(r, map[string]string{}, "a", "b", "pcns.a", "pcsa.b", "projectcalico.org/name")
+				fact := snapshot.AddressSet{Labels: snapshot.NewLabels(set)}
+				all := maps.Clone(set)
+				if r.IntN(2) == 0 {
+					fact.Namespace = pod.namespace["kubernetes.io/metadata.name"]
+					all = map[string]string{"pcns.projectcalico.org/name": fact.Namespace}
+					inherit(all, "pcns.", pod.namespace)
+					inherit(all, "", set)
+					all["projectcalico.org/namespace"] = fact.Namespace
+				}
+				labels := snapshot.SetLabels(&fact, snapshot.NewLabels(pod.namespace))
+				got := slices.ContainsFunc(ofSets.list, func(s snapshot.Selector) bool { return s.Matches(labels) })
+				if want := e.holds(all) != negated; got != want {
+					t.Fatalf("seed %d: %s (scope %d, negated %t) of set %v: got %t, want %t\nterms: %q",
+						seed, text, scope, negated, all, got, want, writeTerms(ofSets))
 				}
 			}
 		}
 	}
-}
-
-// selected reports whether the pods of the terms hold a pod.
-func selected(terms termSet, pod, namespace map[string]string) bool {
-	for _, p := range terms.pods("") {
-		if p.Namespaces.Matches(snapshot.NewLabels(namespace)) && p.Pods.Matches(snapshot.NewLabels(pod)) {
-			return true
-		}
-	}
-	return false
 }
 
 func FuzzParseSelector(f *testing.F) {
@@ -299,7 +341,7 @@ func FuzzParseSelector(f *testing.F) {
 				continue
 			}
 			for _, negated := range []bool{false, true} {
-				if terms, err := e.terms(negated); err == nil && len(terms.list) > maxTerms {
+				if terms, err := e.terms(setEndpoints, negated); err == nil && len(terms.list) > maxTerms {
 					t.Errorf("%q has %d terms", text, len(terms.list))
 				}
 			}

@@ -2,6 +2,7 @@ package cilium
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,9 @@ func ConfigMaps() []types.NamespacedName {
 // if no rules select specific endpoints". The latter is equivalent to a policy for every
 // pod without rules.
 //
+// It may also not enforce some kinds of policies, each of which has a switch that is on by
+// default (pkg/policy/k8s/cell.go; an agent parses them as Go parses a bool).
+//
 // A CiliumNodeConfig may override the settings for single nodes.
 func (o *ConfigMap) AddTo(f *snapshot.Facts, meta snapshot.Meta) error {
 	var settings map[string]string
@@ -41,7 +45,7 @@ func (o *ConfigMap) AddTo(f *snapshot.Facts, meta snapshot.Meta) error {
 		}
 	}
 	mode := strings.ToLower(strings.TrimSpace(settings["enable-policy"]))
-	audits := strings.ToLower(strings.TrimSpace(settings["policy-audit-mode"])) == "true"
+	audits := isSet(settings["policy-audit-mode"], true)
 	switch {
 	case mode == "never":
 		f.Enforcements = append(f.Enforcements, snapshot.Enforcement{Meta: meta, Off: "enable-policy: never"})
@@ -53,5 +57,37 @@ func (o *ConfigMap) AddTo(f *snapshot.Facts, meta snapshot.Meta) error {
 			Subject: snapshot.Subject{{}}, Isolates: [2]bool{true, true},
 		})
 	}
+	for i, s := range switches() {
+		if isSet(settings[s.setting], false) {
+			meta.Part = 1 + i
+			f.Enforcements = append(f.Enforcements, snapshot.Enforcement{
+				Meta: meta, Off: s.setting + ": false", Kind: s.kind,
+			})
+		}
+	}
 	return nil
+}
+
+// kindSwitch is a setting that says whether a kind of policies is enforced.
+type kindSwitch struct {
+	setting string
+	kind    snapshot.Kind
+}
+
+// switches returns the settings for kinds of policies. The one for
+// ClusterNetworkPolicies, which is off by default, is left out unless it is set: other
+// network plugins enforce them as well.
+func switches() []kindSwitch {
+	return []kindSwitch{
+		{"enable-k8s-networkpolicy", snapshot.NetworkPolicies},
+		{"enable-cilium-network-policy", snapshot.CiliumNetworkPolicies},
+		{"enable-cilium-clusterwide-network-policy", snapshot.CiliumClusterwideNetworkPolicies},
+		{"enable-k8s-cluster-network-policy", snapshot.ClusterNetworkPolicies},
+	}
+}
+
+// isSet reports whether a setting has a value. One that is not a bool has none.
+func isSet(text string, value bool) bool {
+	b, err := strconv.ParseBool(strings.TrimSpace(text))
+	return err == nil && b == value
 }

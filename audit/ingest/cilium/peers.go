@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -12,22 +14,37 @@ import (
 )
 
 // peerFields are the fields of a rule that name peers. Those kept as JSON name single
-// nodes, services or hosts: never the internet or all pods.
+// nodes or services, or groups of a cloud: never the internet or all pods.
 type peerFields struct {
-	endpoints                      []metav1.LabelSelector
-	entities                       []string
-	cidr                           []string
-	cidrSet                        []cidrRule
-	nodes, groups, fqdns, services []json.RawMessage
-	requires                       []json.RawMessage // conditions, not peers
+	endpoints               []metav1.LabelSelector
+	entities                []string
+	cidr                    []string
+	cidrSet                 []cidrRule
+	fqdns                   []fqdnRule
+	nodes, groups, services []json.RawMessage
+	requires                []json.RawMessage // conditions, not peers
 }
 
 // cidrRule is a block of addresses, or a reference to an object with blocks.
 type cidrRule struct {
-	CIDR          string    `json:"cidr"`
-	Except        []string  `json:"except"`
-	GroupRef      string    `json:"cidrGroupRef"`
-	GroupSelector *struct{} `json:"cidrGroupSelector"`
+	CIDR          string                `json:"cidr"`
+	Except        []string              `json:"except"`
+	GroupRef      string                `json:"cidrGroupRef"`
+	GroupSelector *metav1.LabelSelector `json:"cidrGroupSelector"`
+}
+
+// fqdnRule selects the addresses that names resolve to.
+type fqdnRule struct {
+	MatchPattern string `json:"matchPattern"`
+}
+
+// everyName reports whether the pattern matches every name. That is so only of
+// asterisks alone, perhaps with the dot of the root: anywhere else an asterisk stops at
+// the next dot (isDNSWildcard in pkg/fqdn/matchpattern/matchpattern.go). A pod then
+// reaches any address that it can make a name resolve to, which is all of the internet.
+func (r *fqdnRule) everyName() bool {
+	pattern := strings.TrimSuffix(strings.TrimSpace(r.MatchPattern), ".")
+	return pattern != "" && strings.Trim(pattern, "*") == ""
 }
 
 // selectsNone reports whether a list is set and empty. For lists of FQDNs, services and groups
@@ -80,9 +97,12 @@ func (s Selectors) peers(namespace string, p *peerFields) (snapshot.Peers, error
 		out.CIDRs = append(out.CIDRs, snapshot.CIDR{Prefix: prefix})
 	}
 	for i := range p.cidrSet {
-		if err := p.cidrSet[i].add(&out); err != nil {
+		if err := p.cidrSet[i].add(s, &out); err != nil {
 			return out, err
 		}
+	}
+	for i := range p.fqdns {
+		out.Internet = out.Internet || p.fqdns[i].everyName()
 	}
 	return out, nil
 }
@@ -107,34 +127,69 @@ func addEntity(entity string, to *snapshot.Peers) error {
 	return nil
 }
 
-// add adds the block. A block never includes a pod of the cluster, whatever its addresses
-// ("CIDR rules do not apply to traffic where both sides are either
+// add adds the block, or the groups. A block never includes a pod of the cluster, whatever
+// its addresses ("CIDR rules do not apply to traffic where both sides are either
 // managed by Cilium or use an IP address belonging to a node in the cluster").
-// The contents of a group are not known.
-func (c *cidrRule) add(to *snapshot.Peers) error {
-	if c.CIDR == "" {
-		if c.GroupRef == "" && c.GroupSelector == nil {
-			return errors.New("a CIDR rule has no cidr and no group")
-		}
-		return nil
-	}
-	prefix, err := netip.ParsePrefix(c.CIDR)
-	if err != nil {
-		return fmt.Errorf("cidr: %w", err)
-	}
-	block := snapshot.CIDR{Prefix: prefix.Masked()}
-	for _, e := range c.Except {
-		except, err := netip.ParsePrefix(e)
+func (c *cidrRule) add(s Selectors, to *snapshot.Peers) error {
+	var except []netip.Prefix
+	for _, text := range c.Except {
+		e, err := netip.ParsePrefix(text)
 		if err != nil {
 			return fmt.Errorf("except: %w", err)
 		}
-		if !prefix.Contains(except.Addr()) {
-			return fmt.Errorf("except: %s is not in %s", e, c.CIDR)
-		}
-		block.Except = append(block.Except, except.Masked())
+		except = append(except, e.Masked())
 	}
-	to.CIDRs = append(to.CIDRs, block)
+	switch {
+	case c.CIDR != "":
+		prefix, err := netip.ParsePrefix(c.CIDR)
+		if err != nil {
+			return fmt.Errorf("cidr: %w", err)
+		}
+		for i, e := range except {
+			if !prefix.Contains(e.Addr()) {
+				return fmt.Errorf("except: %s is not in %s", c.Except[i], c.CIDR)
+			}
+		}
+		to.CIDRs = append(to.CIDRs, snapshot.CIDR{Prefix: prefix.Masked(), Except: except})
+	case c.GroupRef != "":
+		to.Sets = append(to.Sets, snapshot.SetPeer{Engine: snapshot.CiliumSets, Name: c.GroupRef, Except: except})
+	case c.GroupSelector != nil:
+		labels, err := s(c.GroupSelector)
+		if err != nil {
+			return fmt.Errorf("cidrGroupSelector: %w", err)
+		}
+		for i := range labels {
+			// The labels of a group have a source of their own, which may be spelled out.
+			labels[i].Key = strings.TrimPrefix(labels[i].Key, "cidrgroup:")
+		}
+		slices.SortStableFunc(labels, byKey)
+		to.Sets = append(to.Sets, snapshot.SetPeer{
+			Engine: snapshot.CiliumSets, Labels: []snapshot.Selector{labels}, Except: except,
+		})
+	default:
+		return errors.New("a CIDR rule has no cidr and no group")
+	}
 	return nil
+}
+
+// CIDRGroup has the fields of a CiliumCIDRGroup that matter here.
+type CIDRGroup struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		ExternalCIDRs []string `json:"externalCIDRs"`
+	} `json:"spec"`
+}
+
+// CIDRs returns the addresses of the group. Cilium ignores what is not a CIDR
+// (applyCIDRGroup in pkg/policy/k8s/cilium_cidr_group.go).
+func (o *CIDRGroup) CIDRs() []netip.Prefix {
+	var out []netip.Prefix
+	for _, text := range o.Spec.ExternalCIDRs {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			out = append(out, p.Masked())
+		}
+	}
+	return out
 }
 
 // prefixOrAddress parses a prefix, or an address as a prefix of its full length.

@@ -31,7 +31,7 @@ type rule struct {
 	ToCIDRSet   []cidrRule             `json:"toCIDRSet"`
 	ToGroups    []json.RawMessage      `json:"toGroups"`
 	ToRequires  []json.RawMessage      `json:"toRequires"`
-	ToFQDNs     []json.RawMessage      `json:"toFQDNs"`
+	ToFQDNs     []fqdnRule             `json:"toFQDNs"`
 	ToServices  []json.RawMessage      `json:"toServices"`
 
 	ToPorts        []portRule        `json:"toPorts"`

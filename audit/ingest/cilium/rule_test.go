@@ -53,7 +53,11 @@ func TestPeers(t *testing.T) {
 			"", "toEndpoints: [{matchExpressions: [{key: 'reserved:host', operator: DoesNotExist}]}]", pods(snapshot.PodPeer{}),
 		},
 		"the world may be named by its label": {"team-a", "toEndpoints: [{matchLabels: {'reserved:world': ''}}]", snapshot.Peers{Internet: true}},
-		"an account is not known":             {"", "toEndpoints: [{matchLabels: {io.cilium.k8s.policy.serviceaccount: web}}]", snapshot.Peers{}},
+		"pods are named by their account": {
+			"", "toEndpoints: [{matchLabels: {io.cilium.k8s.policy.serviceaccount: web}}]",
+			pods(snapshot.PodPeer{Pods: snapshot.Selector{{Key: snapshot.ServiceAccountKey, Op: snapshot.In, Values: []string{"web"}}}}),
+		},
+		"a cluster is not known":              {"", "toEndpoints: [{matchLabels: {io.cilium.k8s.policy.cluster: east}}]", snapshot.Peers{}},
 		"a label of the runtime is not known": {"", "toEndpoints: [{matchLabels: {'container:app': web}}]", snapshot.Peers{}},
 		"a label outside identities neither":  {"", "toEndpoints: [{matchLabels: {pod-template-hash: abc}}]", snapshot.Peers{}},
 		"all is everybody":                    {"team-a", "toEntities: [all]", snapshot.Peers{Everyone: true}},
@@ -64,10 +68,20 @@ func TestPeers(t *testing.T) {
 		"narrow entities cover no group as a whole": {
 			"team-a", "toEntities: [host, remote-node, kube-apiserver, ingress, health, init, unmanaged, none]", snapshot.Peers{},
 		},
-		"an address is a block of one":  {"team-a", "toCIDR: [192.0.2.1, 10.1.2.3/8]", blocks(block("192.0.2.1/32"), block("10.0.0.0/8"))},
-		"exceptions are cut out":        {"team-a", "toCIDRSet: [{cidr: 0.0.0.0/0, except: [10.0.0.0/8]}]", blocks(block("0.0.0.0/0", "10.0.0.0/8"))},
-		"a group is not known":          {"team-a", "toCIDRSet: [{cidrGroupRef: partners}, {cidrGroupSelector: {}}]", snapshot.Peers{}},
-		"names and services are narrow": {"team-a", "toFQDNs: [{matchPattern: '*'}]", snapshot.Peers{}},
+		"an address is a block of one": {"team-a", "toCIDR: [192.0.2.1, 10.1.2.3/8]", blocks(block("192.0.2.1/32"), block("10.0.0.0/8"))},
+		"exceptions are cut out":       {"team-a", "toCIDRSet: [{cidr: 0.0.0.0/0, except: [10.0.0.0/8]}]", blocks(block("0.0.0.0/0", "10.0.0.0/8"))},
+		"groups are named or selected": {
+			"team-a", "toCIDRSet: [{cidrGroupRef: partners, except: [10.0.0.0/8]}, {cidrGroupSelector: {matchLabels: {'cidrgroup:app': web}}}, {cidrGroupSelector: {}}]",
+			snapshot.Peers{Sets: []snapshot.SetPeer{
+				{Engine: snapshot.CiliumSets, Name: "partners", Except: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
+				{Engine: snapshot.CiliumSets, Labels: []snapshot.Selector{app}},
+				{Engine: snapshot.CiliumSets, Labels: []snapshot.Selector{nil}},
+			}},
+		},
+		"every name is the world":               {"team-a", "toFQDNs: [{matchName: a.example.com}, {matchPattern: '*'}]", snapshot.Peers{Internet: true}},
+		"so is every name with the root":        {"team-a", "toFQDNs: [{matchPattern: '**.'}]", snapshot.Peers{Internet: true}},
+		"names of any depth but one are narrow": {"team-a", "toFQDNs: [{matchPattern: '*.*'}, {matchPattern: '*.com'}, {matchPattern: '.'}]", snapshot.Peers{}},
+		"services are narrow":                   {"team-a", "toServices: [{k8sService: {serviceName: a, namespace: b}}]", snapshot.Peers{}},
 		"authentication leaves the pods": {
 			"team-a", "authentication: {mode: required}\ntoEntities: [world, cluster]", pods(snapshot.PodPeer{}),
 		},

@@ -71,8 +71,14 @@ func (s *endpointSelector) add(r snapshot.Requirement) {
 	case ofNamespace:
 		r.Key = namespaceLabel
 		s.namespaces = append(s.namespaces, r)
-	case key == labelServiceAccount || key == labelCluster:
-		// Every pod has them, but their values are in no fact.
+	case key == labelServiceAccount:
+		// Every pod has one.
+		if r.Op != snapshot.Exists {
+			r.Key = snapshot.ServiceAccountKey
+			s.pods = append(s.pods, r)
+		}
+	case key == labelCluster:
+		// Every pod has it, but its value is in no fact.
 		s.unknown = s.unknown || r.Op != snapshot.Exists
 	case outsideIdentity(key):
 		s.unknown = true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,10 +32,17 @@ func TestSubject(t *testing.T) {
 		"a namespace of others is out of reach":       {"team-a", "{matchLabels: {io.kubernetes.pod.namespace: team-b}}", none},
 		"every namespace is its own":                  {"team-a", asks("io.kubernetes.pod.namespace, operator: Exists"), own},
 		"every pod has an account":                    {"team-a", asks(account + ", operator: Exists"), own},
-		"who has one account is not known":            {"team-a", "{matchLabels: {app: web, " + account + ": web}}", none},
-		"who has all but one account is not known":    {"team-a", asks(account + ", operator: NotIn, values: [web]"), none},
-		"hosts are no pods":                           {"", "{matchLabels: {'reserved:host': ''}}", snapshot.PodPeer{Pods: noPod}},
-		"all but hosts is every pod":                  {"", asks("'reserved:host', operator: DoesNotExist"), snapshot.PodPeer{}},
+		"some pods have an account": {
+			"team-a", "{matchLabels: {app: web, 'k8s:" + account + "': web}}",
+			snapshot.PodPeer{OwnNamespace: true, Pods: snapshot.Selector{in("app", "web"), in(snapshot.ServiceAccountKey, "web")}},
+		},
+		"others have another": {
+			"team-a", asks(account + ", operator: NotIn, values: [web]"),
+			snapshot.PodPeer{OwnNamespace: true, Pods: snapshot.Selector{{Key: snapshot.ServiceAccountKey, Op: snapshot.NotIn, Values: []string{"web"}}}},
+		},
+		"who is in one cluster is not known": {"team-a", asks("io.cilium.k8s.policy.cluster, operator: In, values: [east]"), none},
+		"hosts are no pods":                  {"", "{matchLabels: {'reserved:host': ''}}", snapshot.PodPeer{Pods: noPod}},
+		"all but hosts is every pod":         {"", asks("'reserved:host', operator: DoesNotExist"), snapshot.PodPeer{}},
 		"a namespace is selected by name": {
 			"", "{matchLabels: {io.kubernetes.pod.namespace: team-a, 'any:app': web}}",
 			snapshot.PodPeer{Namespaces: snapshot.Selector{in(name, "team-a")}, Pods: snapshot.Selector{in("app", "web")}},
@@ -67,20 +75,32 @@ func TestConfig(t *testing.T) {
 		off            string
 		isolatesAll    bool
 	}{
-		"never is off":                  {own, "{enable-policy: Never}", "enable-policy: never", false},
-		"to audit is off":               {elsewhere, `{enable-policy: always, policy-audit-mode: "true"}`, audits, false},
-		"always isolates every pod":     {own, "{enable-policy: always}", "", true},
-		"the default says nothing":      {own, `{enable-policy: default, policy-audit-mode: "false"}`, "", false},
-		"no settings say nothing":       {own, "null", "", false},
-		"another name says nothing":     {"{namespace: kube-system, name: other}", "{enable-policy: never}", "", false},
-		"another place says nothing":    {"{namespace: team-a, name: cilium-config}", "{enable-policy: never}", "", false},
-		"what others hold may be wrong": {"{namespace: team-a, name: other}", "[1, 2]", "", false},
+		"never is off":              {own, "{enable-policy: Never}", "enable-policy: never", false},
+		"to audit is off":           {elsewhere, `{enable-policy: always, policy-audit-mode: "true"}`, audits, false},
+		"always isolates every pod": {own, "{enable-policy: always}", "", true},
+		"the default says nothing":  {own, `{enable-policy: default, policy-audit-mode: "false"}`, "", false},
+		"no settings say nothing":   {own, "null", "", false},
+		"a kind is switched off": {
+			own, `{enable-policy: default, enable-k8s-networkpolicy: "False"}`,
+			"networkpolicies.networking.k8s.io enable-k8s-networkpolicy: false", false,
+		},
+		"several kinds are": {
+			elsewhere, `{enable-cilium-network-policy: "false", enable-cilium-clusterwide-network-policy: " 0 "}`,
+			"ciliumnetworkpolicies.cilium.io enable-cilium-network-policy: false " +
+				"ciliumclusterwidenetworkpolicies.cilium.io enable-cilium-clusterwide-network-policy: false", false,
+		},
+		"a switch that is on says nothing":  {own, `{enable-k8s-networkpolicy: "true", enable-cilium-network-policy: ""}`, "", false},
+		"what is no bool says nothing":      {own, `{enable-k8s-networkpolicy: "no"}`, "", false},
+		"a kind is off although all are on": {own, `{enable-policy: always, enable-k8s-networkpolicy: "false"}`, "networkpolicies.networking.k8s.io enable-k8s-networkpolicy: false", true},
+		"another name says nothing":         {"{namespace: kube-system, name: other}", "{enable-policy: never}", "", false},
+		"another place says nothing":        {"{namespace: team-a, name: cilium-config}", "{enable-policy: never}", "", false},
+		"what others hold may be wrong":     {"{namespace: team-a, name: other}", "[1, 2]", "", false},
 	} {
 		t.Run(title, func(t *testing.T) {
 			facts := take(t, snapshot.CiliumConfigs, "metadata: "+row.metadata+"\ndata: "+row.data)
 			off := ""
 			for _, e := range facts.Enforcements {
-				off = e.Off
+				off = strings.TrimSpace(off + " " + strings.TrimSpace(string(e.Kind)+" "+e.Off))
 			}
 			if off != row.off {
 				t.Errorf("want it switched off by %q, got %q", row.off, off)

@@ -64,7 +64,7 @@ func (s *Source) planCustoms(ctx context.Context, customs []ingest.Custom) (plan
 		}
 	}
 	for _, k := range unsupportedPolicies(&served, customs) {
-		first.more = append(first.more, k.Kind)
+		first.more = append(first.more, ingest.Unsupported(k.Kind, k.Object, ""))
 		plans = append(plans, plan{read: func() outcome { return s.readUnsupported(ctx, k) }})
 	}
 	return plans, first
@@ -155,7 +155,7 @@ func (s *Source) readUnsupported(ctx context.Context, k kube.ServedKind) outcome
 		if err := json.Unmarshal(item, &o); err != nil {
 			return fmt.Errorf("decode metadata: %w", err)
 		}
-		f.Unsupported = append(f.Unsupported, snapshot.Unsupported{Kind: k.Kind, Namespace: o.Namespace})
+		f.Unsupported = append(f.Unsupported, ingest.Unsupported(k.Kind, k.Object, o.Namespace))
 		return nil
 	})
 }

@@ -229,6 +229,11 @@ func unmodelled(s *snapshot.Snapshot) []snapshot.Unsupported {
 	return out
 }
 
+// mayBeIn is the fact that policies of Antrea may be in a namespace.
+func mayBeIn(namespace string) snapshot.Unsupported {
+	return snapshot.Unsupported{Kind: antreaPolicies, Namespace: namespace, Directions: [2]bool{true, true}}
+}
+
 func TestUnsupportedPoliciesAreFound(t *testing.T) {
 	cilium := snapshot.Read{Kind: snapshot.CiliumNetworkPolicies, Version: "v2", Status: snapshot.Absent}
 	for name, tt := range map[string]struct {
@@ -242,16 +247,16 @@ func TestUnsupportedPoliciesAreFound(t *testing.T) {
 			engines, antreaServed,
 			`{"metadata":{"name":"a","namespace":"shop"}},{"metadata":{"name":"b","namespace":"shop"}},
 				{"metadata":{"name":"a","namespace":"bank"}}`,
-			[]snapshot.Unsupported{{Kind: antreaPolicies, Namespace: "bank"}, {Kind: antreaPolicies, Namespace: "shop"}},
+			[]snapshot.Unsupported{mayBeIn("bank"), mayBeIn("shop")},
 			nil,
 		},
 		"nowhere, if there are none": {engines, antreaServed, "", nil, nil},
 		"anywhere, if they are in no namespace": {
-			engines, antreaServed + " cluster", `{"metadata":{"name":"a"}}`, []snapshot.Unsupported{{Kind: antreaPolicies}}, nil,
+			engines, antreaServed + " cluster", `{"metadata":{"name":"a"}}`, []snapshot.Unsupported{mayBeIn("")}, nil,
 		},
 		"anywhere, if they cannot be listed": {
 			engines, antreaServed, "403",
-			[]snapshot.Unsupported{{Kind: antreaPolicies}},
+			[]snapshot.Unsupported{mayBeIn("")},
 			[]snapshot.Read{{Kind: antreaPolicies, Version: "v1beta1", Status: snapshot.Forbidden, Err: "no"}},
 		},
 		"not at all, if no policies are requested": {routes, antreaServed, "403", nil, nil},
@@ -289,7 +294,7 @@ func TestUnsupportedPoliciesAreReadInPages(t *testing.T) {
 	if diff := cmp.Diff(want, s.Reads()); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]snapshot.Unsupported{{Kind: antreaPolicies}}, unmodelled(s)); diff != "" {
+	if diff := cmp.Diff([]snapshot.Unsupported{mayBeIn("")}, unmodelled(s)); diff != "" {
 		t.Errorf("unmodelled (-want +got):\n%s", diff)
 	}
 }

@@ -173,10 +173,15 @@ func metaField(more ...field) field {
 
 func managedFields() field { return field{number: 17} }
 
-// podTemplate is the field of a pod template, decoded to its labels and
-// spec.hostNetwork.
+// podTemplate is the field of a pod template, decoded to its labels and podSpec.
 func podTemplate(number protowire.Number) field {
-	return field{number, fieldSet{{1, fieldSet{{number: 11}}}, {2, fieldSet{{number: 11}}}}}
+	return field{number, fieldSet{{1, fieldSet{{number: 11}}}, {2, podSpec()}}}
+}
+
+// podSpec are the fields of a pod's spec that facts need. API servers set
+// serviceAccountName where only the deprecated serviceAccount is given.
+func podSpec() fieldSet {
+	return fieldSet{{number: 8}, {number: 11}} // serviceAccountName, hostNetwork
 }
 
 func namespaceFields() fieldSet {
@@ -184,7 +189,7 @@ func namespaceFields() fieldSet {
 }
 
 func podFields() fieldSet {
-	return fieldSet{metaField(), {2, fieldSet{{number: 11}}}, {3, fieldSet{{number: 1}}}} // spec.hostNetwork, status.phase
+	return fieldSet{metaField(), {2, podSpec()}, {3, fieldSet{{number: 1}}}} // spec, status.phase
 }
 
 // templateFields are the fields of a kind whose spec holds a pod template.

@@ -15,9 +15,9 @@ import (
 type outcome struct {
 	facts snapshot.Facts
 	read  snapshot.Read
-	// more are kinds that have an outcome of their own beside the requested ones: see
-	// discovered.
-	more []snapshot.Kind
+	// more are unsupported kinds of policies, which have an outcome of their own beside
+	// the requested ones: see discovered.
+	more []snapshot.Unsupported
 }
 
 // discovered takes the place of a kind among those that have no outcome yet, until
@@ -90,15 +90,15 @@ func (s *Source) failed(kind snapshot.Kind, why string) snapshot.Read {
 type collection struct {
 	source  *Source
 	builder *snapshot.Builder
-	// waiting are the kinds without an outcome. The value is true for unsupported
-	// kinds of policies.
-	waiting map[snapshot.Kind]bool
+	// waiting are the kinds without an outcome. For an unsupported kind of policies the
+	// value is the fact that there may be some, for other kinds nil.
+	waiting map[snapshot.Kind]*snapshot.Unsupported
 }
 
 func newCollection(s *Source, kinds []snapshot.Kind, b *snapshot.Builder) *collection {
-	c := &collection{source: s, builder: b, waiting: map[snapshot.Kind]bool{discovered: false}}
+	c := &collection{source: s, builder: b, waiting: map[snapshot.Kind]*snapshot.Unsupported{discovered: nil}}
 	for _, kind := range kinds {
-		c.waiting[kind] = false
+		c.waiting[kind] = nil
 	}
 	return c
 }
@@ -115,18 +115,18 @@ func (c *collection) complete() bool { return len(c.waiting) == 0 }
 func (c *collection) take(o outcome) {
 	unsupported := c.waiting[o.read.Kind]
 	delete(c.waiting, o.read.Kind)
-	for _, kind := range o.more {
-		c.waiting[kind] = true
+	for _, u := range o.more {
+		c.waiting[u.Kind] = &u
 	}
 	switch {
 	case o.read.Kind == discovered:
-	case !unsupported:
+	case unsupported == nil:
 		c.add(o)
 	case o.read.Status.Known():
 		c.builder.Add(o.facts)
 	default:
 		// Where they are is not known, so they may apply to any namespace.
-		facts := snapshot.Facts{Unsupported: []snapshot.Unsupported{{Kind: o.read.Kind}}}
+		facts := snapshot.Facts{Unsupported: []snapshot.Unsupported{*unsupported}}
 		c.builder.Add(facts, o.read)
 	}
 }

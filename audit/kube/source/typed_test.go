@@ -138,6 +138,11 @@ func matter(t *testing.T, o runtime.Object, i int) {
 func alike(serializer.CodecFactory) []any {
 	return []any{
 		func(r *runtime.RawExtension, _ randfill.Continue) { r.Raw = []byte(`{}`) },
+		// API servers set both of these fields.
+		func(s *corev1.PodSpec, c randfill.Continue) {
+			c.FillNoCustom(s)
+			s.DeprecatedServiceAccount = s.ServiceAccountName
+		},
 	}
 }
 

@@ -11,25 +11,54 @@ import (
 // once, however many pods and namespaces it selects.
 type compiledPolicy struct {
 	*snapshot.Policy
-	place         int                  // its position among all policies, in order
+	place         int                  // its position among all policies, in order; negative in all readings but the first
 	denies, rules [2][]*compiledRule   // by Direction
 	alone         [2]map[string]effect // by Direction and the policies of its tier that pass traffic before it
+	// doubts are what is not known about its rules, by Direction. Then this is the
+	// policy in the first of readings, and others has the same policy in the others.
+	doubts [2][]Doubt
+	others map[reading]*compiledPolicy
+	// hidden is true of what stands for objects that are not known to be policies in
+	// force: no message names it.
+	hidden bool
+	// off is what disables policies of its kind, or nil.
+	off *snapshot.Enforcement
 }
 
-func compilePolicy(p *snapshot.Policy, place int) *compiledPolicy {
+// affects reports whether the policy does anything in a direction, or was meant to.
+func (p *compiledPolicy) affects(d snapshot.Direction) bool {
+	return p.Isolates[d] || len(p.denies[d])+len(p.rules[d]) > 0
+}
+
+func compilePolicy(p *snapshot.Policy, place int, sets *addressSets) *compiledPolicy {
 	w := &compiledPolicy{Policy: p, place: place}
-	for _, d := range snapshot.Directions() {
-		w.denies[d], w.rules[d] = compileRules(p.Denies[d], p.Namespace), compileRules(p.Rules[d], p.Namespace)
+	all := readings()
+	w.compileRules(sets, all[0])
+	if len(w.doubts[0])+len(w.doubts[1]) == 0 {
+		return w
+	}
+	w.others = map[reading]*compiledPolicy{}
+	for i, r := range all[1:] {
+		// Their places differ, so that lists of policies have different keys.
+		w.others[r] = &compiledPolicy{Policy: p, place: -1 - place*len(all) - i}
+		w.others[r].compileRules(sets, r)
 	}
 	return w
 }
 
-func compileRules(list []snapshot.Rule, namespace string) []*compiledRule {
-	out := make([]*compiledRule, len(list))
-	for i := range list {
-		out[i] = compileRule(&list[i], namespace)
+func (p *compiledPolicy) compileRules(sets *addressSets, r reading) {
+	for _, d := range snapshot.Directions() {
+		compile := func(list []snapshot.Rule) []*compiledRule {
+			out := make([]*compiledRule, len(list))
+			for i := range list {
+				peers, doubts := sets.resolve(&list[i].Peers, r.everything(list[i].Action))
+				out[i] = compileRule(&list[i], peers, p.Namespace)
+				p.doubts[d] = append(p.doubts[d], doubts...)
+			}
+			return out
+		}
+		p.denies[d], p.rules[d] = compile(p.Denies[d]), compile(p.Rules[d])
 	}
-	return out
 }
 
 // effectAlone returns what the policy does by itself to connections that other
@@ -101,14 +130,15 @@ type compiledRule struct {
 	held   [2]float64
 }
 
-// compileRule compiles a rule of a policy in a namespace.
-func compileRule(rule *snapshot.Rule, namespace string) *compiledRule {
-	w := &compiledRule{Rule: rule, peers: nameOwn(peersOf(rule), namespace)}
+// compileRule compiles a rule of a policy in a namespace, with its peers as they are
+// known.
+func compileRule(rule *snapshot.Rule, peers *snapshot.Peers, namespace string) *compiledRule {
+	w := &compiledRule{Rule: rule, peers: nameOwn(peersThatMatter(rule.Action, peers), namespace)}
 	for i, protocol := range protocols() {
 		w.on[i] = portsOf(rule.Ports, protocol)
 	}
 	w.whole = [peerClasses]bool{cluster: coversCluster(w.peers), internet: coversInternet(w.peers, nil)}
-	w.missed = missPlainLabels(pairsOf(w.peers), pairLabel)
+	w.missed = missPlainLabels(pairsOf(w.peers), pairLabels()...)
 	if len(w.peers.CIDRs) > 0 {
 		w.held = [2]float64{share(w.peers.CIDRs, internet4()), share(w.peers.CIDRs, internet6())}
 	}

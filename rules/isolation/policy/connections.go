@@ -134,17 +134,17 @@ func connectionsOf(batch []*compiledRule, except []snapshot.CIDR) connections {
 	return r
 }
 
-// peersOf returns the peers of a rule that matter. Admitting one IP version is
-// enough to open a pod; denying only IPv6 closes nothing, because nearly every peer
-// can use IPv4.
-func peersOf(rule *snapshot.Rule) *snapshot.Peers {
+// peersThatMatter returns the peers of a rule that matter. Admitting one IP version
+// is enough to open a pod; denying only IPv6 closes nothing, because nearly every
+// peer can use IPv4.
+func peersThatMatter(action snapshot.Action, peers *snapshot.Peers) *snapshot.Peers {
 	only6 := func(b snapshot.CIDR) bool { return !b.Prefix.Addr().Is4() }
-	if rule.Action != snapshot.Deny || !slices.ContainsFunc(rule.Peers.CIDRs, only6) {
-		return &rule.Peers
+	if action != snapshot.Deny || !slices.ContainsFunc(peers.CIDRs, only6) {
+		return peers
 	}
-	peers := rule.Peers
-	peers.CIDRs = slices.DeleteFunc(slices.Clone(peers.CIDRs), only6)
-	return &peers
+	without := *peers
+	without.CIDRs = slices.DeleteFunc(slices.Clone(peers.CIDRs), only6)
+	return &without
 }
 
 // coversCluster reports whether the peers hold every pod of every namespace.
@@ -152,11 +152,13 @@ func coversCluster(peers *snapshot.Peers) bool {
 	if peers.Everyone || peers.CIDRsMatchPods && coversEverything(peers.CIDRs) {
 		return true
 	}
-	return coversAll(pairsOf(peers), pairLabel)
+	return coversAll(pairsOf(peers), pairLabels()...)
 }
 
-// pairLabel is the label that every pair of Namespace and pod has.
-const pairLabel = "n " + snapshot.NamespaceNameLabel
+// pairLabels are the labels that every pair of Namespace and pod has.
+func pairLabels() []string {
+	return []string{"n " + snapshot.NamespaceNameLabel, "p " + snapshot.ServiceAccountKey}
+}
 
 // pairsOf returns the pairs of Namespace and pod that peers select, as selectors
 // over the labels of both, distinguished by a prefix.
@@ -184,6 +186,7 @@ const (
 	ReasonNoPolicy       = "no-policy"      // no policy of the namespace denies anything in that direction
 	ReasonNotSelected    = "not-selected"   // policies do, but none selects its pods
 	ReasonInvalidPolicy  = "invalid-policy" // the only policies can't be in force
+	ReasonNotEnforced    = "not-enforced"   // the network plugin is configured not to enforce them
 	ReasonAllowAll       = "allow-all"
 	ReasonAllowWorld     = "allow-world"
 	ReasonAllowCluster   = "allow-cluster"

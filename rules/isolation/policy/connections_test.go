@@ -114,7 +114,7 @@ func TestReachOf(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var batch []*compiledRule
 			for _, r := range c.rules {
-				batch = append(batch, compileRule(&snapshot.Rule{Peers: r.from, Ports: r.on}, ""))
+				batch = append(batch, compileRule(&snapshot.Rule{Peers: r.from, Ports: r.on}, &r.from, ""))
 			}
 			r := connectionsOf(batch, nil)
 			if got := r.scope(); got != c.want {
@@ -150,7 +150,7 @@ func TestReachOfNeverShrinksToNothing(t *testing.T) {
 		before := Scope("")
 		for range 6 {
 			rule := snapshot.Rule{Peers: peers[random.IntN(len(peers))], Ports: of[random.IntN(len(of))]}
-			batch = append(batch, compileRule(&rule, ""))
+			batch = append(batch, compileRule(&rule, &rule.Peers, ""))
 			r := connectionsOf(batch, nil)
 			after := r.scope()
 			if before != "" && after == "" || before == ScopeAll && after != ScopeAll {

@@ -76,14 +76,33 @@ type part struct {
 	place  int // its position among all parts, in order of the policies
 	policy *compiledPolicy
 	pods   snapshot.Selector
+	doubts []Doubt // what is not known about the pods
+	// possible is true of a part for pods that could exist alone: which existing pods
+	// it selects is not known, and existing is true of the parts for these.
+	possible, existing bool
+	// only are the readings that the part is in, nil for all.
+	only []reading
+}
+
+// in returns the policy of the part in a reading, nil if it has none in it.
+func (p *part) in(r reading) *compiledPolicy {
+	if p.only != nil && !slices.Contains(p.only, r) {
+		return nil
+	}
+	if other := p.policy.others[r]; other != nil {
+		return other
+	}
+	return p.policy
 }
 
 // Policies are the policies of a cluster, indexed by the namespaces whose pods they
 // may select.
 type Policies struct {
 	own        map[string][]part // by namespace
+	unread     map[string][]part // by namespace: of policies of unsupported kinds
 	everywhere []part            // of policies for every namespace
 	clusters   selectorIndex[part]
+	places     int // of parts
 	// sets caches the Sets of namespaces without policies of their own, by the parts
 	// that apply to them but not to every namespace.
 	sets map[string][2]*Set
@@ -91,29 +110,86 @@ type Policies struct {
 
 // Compile returns the policies of a snapshot.
 func Compile(v *snapshot.View) *Policies {
-	x := &Policies{own: map[string][]part{}, sets: map[string][2]*Set{}}
-	places := 0
-	for i, policy := range slices.SortedFunc(v.Policies(), comparePolicies) {
-		p := compilePolicy(policy, i)
-		if p.Invalid != "" && p.Namespace != "" && len(p.Subject) == 0 {
-			x.own[p.Namespace] = append(x.own[p.Namespace], part{places, p, nil})
-			places++
-			continue
-		}
-		for _, s := range p.Subject {
-			made := part{places, p, s.Pods}
-			places++
-			switch {
-			case s.OwnNamespace:
-				x.own[p.Namespace] = append(x.own[p.Namespace], made)
-			case len(s.Namespaces) == 0:
-				x.everywhere = append(x.everywhere, made)
-			default:
-				x.clusters.add(s.Namespaces, made)
-			}
+	x := &Policies{own: map[string][]part{}, unread: map[string][]part{}, sets: map[string][2]*Set{}}
+	off := map[snapshot.Kind]*snapshot.Enforcement{}
+	for e := range v.Enforcements() {
+		if e.Kind != "" && off[e.Kind] == nil {
+			off[e.Kind] = e
 		}
 	}
+	x.restrict(v)
+	sets := newAddressSets(v)
+	for i, policy := range slices.SortedFunc(v.Policies(), comparePolicies) {
+		p := compilePolicy(policy, i, sets)
+		if len(off) > 0 {
+			p.off = off[p.Resource()]
+		}
+		if p.Invalid != "" && p.Namespace != "" && len(p.Subject) == 0 {
+			x.add(p, snapshot.PodPeer{OwnNamespace: true}, part{policy: p})
+			continue
+		}
+		x.addSubject(p)
+	}
 	return x
+}
+
+// restrict adds what policies of unsupported kinds may deny.
+func (x *Policies) restrict(v *snapshot.View) {
+	all := readings()
+	closed := slices.DeleteFunc(all[:], func(r reading) bool { return !r.closed })
+	for u := range v.Unsupported() {
+		if !u.Restricts {
+			continue
+		}
+		p := restricting(u, -1)
+		made := part{place: x.places, policy: p, only: closed}
+		made.doubts = []Doubt{{Kind: u.Kind}}
+		x.places++
+		if u.Namespace == "" {
+			x.everywhere = append(x.everywhere, made)
+		} else {
+			x.unread[u.Namespace] = append(x.unread[u.Namespace], made)
+		}
+	}
+}
+
+// addSubject adds the parts of the subject of a policy. Where it depends on the labels
+// of ServiceAccounts, further parts are for the pods that it may select.
+func (x *Policies) addSubject(p *compiledPolicy) {
+	doubts := []Doubt{{Kind: "serviceaccounts", Why: "labels of ServiceAccounts are not read"}}
+	var doubtful []snapshot.PodPeer
+	for _, s := range p.Subject {
+		made := part{policy: p, pods: s.Pods}
+		if rest, ok := selectsByAccountLabels(s.Pods); ok {
+			made.possible, made.doubts = true, doubts
+			s.Pods = rest
+			doubtful = append(doubtful, s)
+		}
+		x.add(p, s, made)
+	}
+	if len(doubtful) == 0 {
+		return
+	}
+	for _, r := range readings() {
+		q := cmp.Or(p.others[r], p).maybe(r)
+		for _, s := range doubtful {
+			x.add(p, s, part{policy: q, pods: s.Pods, existing: true, only: []reading{r}})
+		}
+	}
+}
+
+// add adds a part of a policy for the namespaces of a peer.
+func (x *Policies) add(p *compiledPolicy, s snapshot.PodPeer, made part) {
+	made.place = x.places
+	x.places++
+	switch {
+	case s.OwnNamespace:
+		x.own[p.Namespace] = append(x.own[p.Namespace], made)
+	case len(s.Namespaces) == 0:
+		x.everywhere = append(x.everywhere, made)
+	default:
+		x.clusters.add(s.Namespaces, made)
+	}
 }
 
 // Namespaces yields the namespaces that have policies of their own.
@@ -131,6 +207,9 @@ func (x *Policies) For(namespace string, labels snapshot.Labels) [2]*Set {
 	for _, p := range some {
 		key = append(strconv.AppendInt(key, int64(p.place), 36), ' ')
 	}
+	if unread := x.unread[namespace]; len(unread) > 0 {
+		own = slices.Concat(unread, own)
+	}
 	if r, ok := x.sets[string(key)]; ok && len(own) == 0 {
 		return r
 	}
@@ -138,12 +217,36 @@ func (x *Policies) For(namespace string, labels snapshot.Labels) [2]*Set {
 	slices.SortFunc(parts, byPlace)
 	var made [2]*Set
 	for _, d := range snapshot.Directions() {
-		made[d] = newSet(parts, d)
+		all := readings()
+		made[d] = newSet(parts, d, all[0])
+		if made[d].Doubts = doubtsOf(parts, d); len(made[d].Doubts) > 0 {
+			for _, r := range all[1:] {
+				made[d].Others = append(made[d].Others, newSet(parts, d, r))
+			}
+		}
 	}
 	if len(own) == 0 {
 		x.sets[string(key)] = made
 	}
 	return made
+}
+
+// doubtsOf returns what is not known about the parts of policies in a direction, sorted.
+func doubtsOf(parts []part, d snapshot.Direction) []Doubt {
+	var out []Doubt
+	for _, p := range parts {
+		if p.policy.affects(d) {
+			out = append(out, p.policy.doubts[d]...)
+			out = append(out, p.doubts...)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	slices.SortFunc(out, func(a, b Doubt) int {
+		return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Why, b.Why))
+	})
+	return slices.Compact(out)
 }
 
 // comparePolicies orders policies as engines consult them.

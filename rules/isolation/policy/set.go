@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -10,15 +11,24 @@ import (
 // Set is a list of policies that apply to one namespace in one direction, and what
 // they do together.
 type Set struct {
+	// Doubts are what the policies depend on and that is not known, sorted. If there
+	// are any, the Set takes it to open as much as it can. Others are the Sets that take
+	// it otherwise, the first one to deny as much as it can: what holds of all of them
+	// is certain.
+	Doubts []Doubt
+	Others []*Set
+
 	direction     snapshot.Direction
-	policies      []*compiledPolicy  // valid ones that affect the direction, in order
-	effects       []effect           // of each alone
-	always        []int              // those without label requirements, which select every pod
-	pods          selectorIndex[int] // which of the others select a pod
-	invalid       int                // policies that can't be in force
-	denied        [peerClasses]bool  // whether a policy that is not an allow-all denies the class to every possible pod
-	everyPod      *evaluation        // of the policies that each select every possible pod
-	untouched     string             // the reason for a pod to which no policy denies anything
+	policies      []*compiledPolicy       // valid ones that affect the direction, in order
+	effects       []effect                // of each alone
+	always        []int                   // those without label requirements, which select every pod
+	pods          selectorIndex[int]      // which of the others select a pod
+	accounts      bool                    // some select pods by the name of their ServiceAccount
+	invalid       int                     // policies that can't be in force
+	off           []*snapshot.Enforcement // what disables policies that would deny
+	denied        [peerClasses]bool       // whether a policy that is not an allow-all denies the class to every possible pod
+	everyPod      *evaluation             // of the policies that each select every possible pod
+	untouched     string                  // the reason for a pod to which no policy denies anything
 	byLabels      map[string]*evaluation
 	bySome        map[string]*evaluation // by the policies that select a pod, without those that select every pod
 	opensEveryPod []bool                 // by policy: known to open every pod
@@ -33,25 +43,36 @@ type evaluation struct {
 
 // newSet evaluates the parts of policies that are about one namespace, which come
 // in the order in which they are consulted.
-func newSet(parts []part, d snapshot.Direction) *Set {
+func newSet(parts []part, d snapshot.Direction, in reading) *Set {
 	r := &Set{direction: d, byLabels: map[string]*evaluation{}, bySome: map[string]*evaluation{}}
 	var selectors [][]snapshot.Selector // by policy
 	for _, p := range parts {
+		policy := p.in(in)
 		switch {
-		case p.policy.Invalid != "" && p.policy.Isolates[d]:
-			r.invalid++
-		case p.policy.Invalid != "":
-		case !p.policy.Isolates[d] && len(p.policy.Denies[d])+len(p.policy.Rules[d]) == 0:
+		case policy == nil || !policy.affects(d):
+		case policy.off != nil:
+			if policy.Isolates[d] && !slices.Contains(r.off, policy.off) {
+				r.off = append(r.off, policy.off)
+			}
+		case policy.Invalid != "":
+			if policy.Isolates[d] {
+				r.invalid++
+			}
 		default:
-			if last := len(r.policies) - 1; last < 0 || r.policies[last] != p.policy {
-				r.policies = append(r.policies, p.policy)
+			if last := len(r.policies) - 1; last < 0 || r.policies[last] != policy {
+				r.policies = append(r.policies, policy)
 				selectors = append(selectors, nil)
 			}
 			last := len(r.policies) - 1
-			selectors[last] = append(selectors[last], p.pods)
-			if len(p.pods) > 0 {
+			if !p.existing {
+				selectors[last] = append(selectors[last], p.pods)
+			}
+			switch {
+			case p.possible:
+			case len(p.pods) > 0:
 				r.pods.add(p.pods, last)
-			} else if n := len(r.always); n == 0 || r.always[n-1] != last {
+				r.accounts = r.accounts || slices.ContainsFunc(p.pods, byAccount)
+			case !slices.Contains(r.always[max(len(r.always)-1, 0):], last):
 				r.always = append(r.always, last)
 			}
 		}
@@ -60,14 +81,23 @@ func newSet(parts []part, d snapshot.Direction) *Set {
 	return r
 }
 
+// byAccount reports whether a requirement on pods is about the name of their
+// ServiceAccount.
+func byAccount(r snapshot.Requirement) bool { return r.Key == snapshot.ServiceAccountKey }
+
 // Policies returns the valid policies of the set, in order.
 func (r *Set) Policies() []*snapshot.Policy {
-	out := make([]*snapshot.Policy, len(r.policies))
-	for i, p := range r.policies {
-		out[i] = p.Policy
+	out := make([]*snapshot.Policy, 0, len(r.policies))
+	for _, p := range r.policies {
+		if !p.hidden {
+			out = append(out, p.Policy)
+		}
 	}
 	return out
 }
+
+// Off returns what disables policies that would deny, nil if nothing does.
+func (r *Set) Off() []*snapshot.Enforcement { return r.off }
 
 // Invalid returns how many policies can't be in force.
 func (r *Set) Invalid() int { return r.invalid }
@@ -80,9 +110,12 @@ func (r *Set) Denies() (pods, outside bool) { return r.denied[cluster], r.denied
 // which of them do.
 func (r *Set) EveryPod() (Scope, []AllowAll) { return r.everyPod.byRule, r.everyPod.allowAlls }
 
-// Pod returns why a pod with these labels is open, empty if it is isolated, and the
-// policies that open it.
-func (r *Set) Pod(labels snapshot.Labels) (reason string, allowAlls []AllowAll) {
+// Pod returns why a pod with these labels and this ServiceAccount, empty for the
+// default one, is open, empty if it is isolated, and the policies that open it.
+func (r *Set) Pod(labels snapshot.Labels, account string) (reason string, allowAlls []AllowAll) {
+	if r.accounts {
+		labels = labels.With(snapshot.ServiceAccountKey, cmp.Or(account, snapshot.DefaultServiceAccount))
+	}
 	j := r.evaluate(labels)
 	return j.reason(r.untouched), j.allowAlls
 }
@@ -90,8 +123,9 @@ func (r *Set) Pod(labels snapshot.Labels) (reason string, allowAlls []AllowAll) 
 // Tally counts the policies that deny something but not to every pod, those that
 // admit everything, and the others.
 func (r *Set) Tally() (narrow, all, other int) {
-	for _, e := range r.effects {
+	for i, e := range r.effects {
 		switch {
+		case r.policies[i].hidden:
 		case e.byRule == ScopeAll:
 			all++
 		case e.deniesAnything():
@@ -119,13 +153,13 @@ func (r *Set) evaluateEveryPod(selectors [][]snapshot.Selector) {
 		}
 		e := p.effectAlone(r.direction, passes)
 		r.effects[i] = e
-		deniesAnything = deniesAnything || e.deniesAnything()
+		deniesAnything = deniesAnything || !p.hidden && e.deniesAnything()
 		for c := range denying {
 			if e.denies[c] {
 				denying[c] = append(denying[c], selectors[i]...)
 			}
 		}
-		if coversAll(selectors[i]) {
+		if coversAll(selectors[i], snapshot.ServiceAccountKey) {
 			everyPod = append(everyPod, i)
 			if only := p.passing(r.direction); only != nil {
 				passes = append(passes, only)
@@ -133,11 +167,13 @@ func (r *Set) evaluateEveryPod(selectors [][]snapshot.Selector) {
 		}
 	}
 	for c := range denying {
-		r.denied[c] = coversAll(denying[c])
+		r.denied[c] = coversAll(denying[c], snapshot.ServiceAccountKey)
 	}
 	switch {
 	case deniesAnything:
 		r.untouched = ReasonNotSelected
+	case len(r.off) > 0:
+		r.untouched = ReasonNotEnforced
 	case r.invalid > 0:
 		r.untouched = ReasonInvalidPolicy
 	default:
@@ -193,6 +229,7 @@ func (r *Set) evaluateAt(which []int) *evaluation {
 	v := decide(r.policiesAt(which), r.direction)
 	j := &evaluation{effect: v.effect()}
 	j.guarded = slices.ContainsFunc(which, func(i int) bool { return r.effects[i].deniesAnything() })
+	j.hidden = len(which) > 0 && !slices.ContainsFunc(which, func(i int) bool { return !r.policies[i].hidden })
 	r.findAllowAlls(j, which)
 	return j
 }

@@ -66,6 +66,8 @@ type effect struct {
 	// guarded is true if a policy that denies anything selects the pod, even if
 	// others open it again.
 	guarded bool
+	// hidden is true if there are policies and all of them are hidden.
+	hidden bool
 }
 
 func (e effect) deniesAnything() bool { return e.denies[cluster] || e.denies[internet] }
@@ -106,6 +108,8 @@ func (e effect) reason(untouched string) string {
 		return ""
 	case e.byRule == e.open:
 		return ReasonFor(e.open)
+	case e.hidden:
+		return untouched
 	case e.open == ScopeWorld:
 		return ReasonWorldNotDenied
 	case e.open == ScopeCluster:
@@ -184,7 +188,7 @@ func (t *tierOutcome) evaluateBatch() {
 		for _, r := range batch {
 			// A rule that denies the whole internet leaves no addresses to exclude later.
 			if !r.Narrow && !r.whole[internet] && r.Ports.All && !none(t.undecided[internet]) {
-				t.deniedCIDRs = append(t.deniedCIDRs, r.Peers.CIDRs...)
+				t.deniedCIDRs = append(t.deniedCIDRs, r.peers.CIDRs...)
 			}
 		}
 		t.byRule = t.byRule.plus(matched.and(&t.undecided))
