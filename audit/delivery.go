@@ -247,6 +247,14 @@ func (n *Notification) Refused(why string, c Claim, now time.Time) bool {
 	return true
 }
 
+// Retry lets what was refused be sent at once: its channel accepts messages by now, or
+// someone has asked for it.
+func (n *Notification) Retry() {
+	if n.DeliveryState() == DeliveryRejected {
+		n.Claim = Claim{}
+	}
+}
+
 // Release gives up a claim on an event that was not sent.
 func (n *Notification) Release(c Claim) bool {
 	if !n.Claim.Is(c) {

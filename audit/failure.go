@@ -3,6 +3,7 @@ package audit
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -92,5 +93,9 @@ func (d Delivery) failure() Failure {
 	if d.Owner != "" { // Events have no owner
 		where = d.Owner + " by " + d.Sender
 	}
-	return Failure{StageDeliver, where, joined(string(d.Result), d.Reason)}
+	reason := joined(string(d.Result), d.Reason)
+	if !d.NextTry.IsZero() {
+		reason += ", next try after " + d.NextTry.UTC().Format(time.RFC3339) + " or with --retry-refused"
+	}
+	return Failure{StageDeliver, where, reason}
 }

@@ -99,6 +99,8 @@ type Delivery struct {
 	Result DeliveryResult
 	// Reason says why it was not sent. It contains no secret.
 	Reason string
+	// NextTry is when a refused digest is sent again; zero if that is not known.
+	NextTry time.Time
 }
 
 // DeliveryResult says whether a message arrived.

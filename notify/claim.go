@@ -158,6 +158,9 @@ func (c *claims) claimOne(ctx context.Context, it Item, claim audit.Claim) (owne
 		if it.Event == audit.EventReminder && !n.At.Equal(it.NotifiedAt) && c.clock().Sub(n.At) < c.remindAfter {
 			return false // another publisher has just reminded them
 		}
+		if it.retry {
+			n.Retry()
+		}
 		if !n.Take(it.Event, claim, c.seen(it, n), c.clock()) {
 			return false
 		}

@@ -45,6 +45,8 @@ type Deliverer struct {
 	// finding; zero: never.
 	RemindAfter time.Duration
 	Clock       func() time.Time
+	// RetryRefused tries at once what was refused less than audit.RefusedRetry ago.
+	RetryRefused bool
 	// Patience is how long to wait for what other publishers are sending. One that runs
 	// needs a moment; one that was killed will never be done, which is a failure.
 	Patience time.Duration
@@ -129,7 +131,7 @@ func (d *Deliverer) senderNamed(name string) Sender {
 func (d *Deliverer) deliveries(stored []audit.Stored) []*delivery {
 	var out []*delivery
 	ledger, announced := newLedger(d.Store, stored), announcedBy(stored)
-	for _, g := range pendingGroups(stored, d.Routes, d.RemindAfter, d.Clock()) {
+	for _, g := range d.pendingGroups(stored) {
 		out = append(out, &delivery{Deliverer: d, group: g, announced: announced, claims: &claims{
 			ledger: ledger, sender: g.sender, publisher: d.Publisher, withLease: d.WithLease, remindAfter: d.RemindAfter, clock: d.Clock, memory: d.Memory,
 		}})
@@ -166,6 +168,10 @@ func (v *delivery) deliver(ctx context.Context) {
 	g := v.group
 	if g.refused != "" {
 		v.result(g.route, audit.DeliveryRefused, g.refused)
+		v.results[len(v.results)-1].NextTry = g.retryAt
+	}
+	if g.damped > 0 {
+		v.result(g.route, audit.DeliveryHeld, fmt.Sprintf("%s of findings that keep changing until %s", rules.Count(g.damped, "event"), g.dampedTo.UTC().Format(time.RFC3339)))
 	}
 	if g.unconfirmed > 0 {
 		v.result(g.route, audit.DeliveryFailed, fmt.Sprintf("%s: %s sent again after %s",

@@ -83,6 +83,7 @@ type Item struct {
 	claim   audit.Claim   // of this publisher
 	attempt audit.Attempt // the last one, if its outcome is unknown
 	refused string        // why it goes to the fallback owner
+	retry   bool          // it was refused, and is tried at once
 }
 
 func sortItems(items []Item) {

@@ -20,6 +20,10 @@ type group struct {
 	obsolete []Item
 	open     int
 	refused  string // why it was refused less than audit.RefusedRetry ago
+	retryAt  time.Time
+	accepted time.Time // when the address last accepted a message
+	damped   int       // events that wait because their finding keeps changing
+	dampedTo time.Time // when the first of them is sent
 	// unconfirmed counts the findings that wait because an earlier message about them
 	// may have arrived, and next is when the first of them is sent again.
 	unconfirmed int
@@ -35,8 +39,9 @@ func (k groupKey) compare(o groupKey) int {
 }
 
 // pendingGroups returns what is pending, by sender, owner and address.
-func pendingGroups(stored []audit.Stored, routes Routes, remindAfter time.Duration, now time.Time) []*group {
-	groups := map[groupKey]*group{}
+func (d *Deliverer) pendingGroups(stored []audit.Stored) []*group {
+	routes, now := d.Routes, d.Clock()
+	groups, accepted := map[groupKey]*group{}, lastAccepted(stored, routes)
 	for i := range stored {
 		rec := &stored[i].Record
 		counted := map[*group]bool{}
@@ -48,7 +53,10 @@ func pendingGroups(stored []audit.Stored, routes Routes, remindAfter time.Durati
 			key := groupKey{n.Sender, route.To.Owner, route.To.Address}
 			g := groups[key]
 			if g == nil {
-				g = &group{groupKey: key, route: route}
+				g = &group{groupKey: key, route: route, accepted: accepted[groupKey{sender: key.sender, address: key.address}]}
+				if d.RetryRefused {
+					g.accepted = now
+				}
 				groups[key] = g
 			}
 			if rec.State == audit.StateOpen && slices.Contains(rec.Owners, n.Owner) && !counted[g] {
@@ -59,9 +67,9 @@ func pendingGroups(stored []audit.Stored, routes Routes, remindAfter time.Durati
 		}
 	}
 	maps.DeleteFunc(groups, func(_ groupKey, g *group) bool {
-		g.dropReminders(remindAfter, now)
+		g.dropReminders(d.RemindAfter, now)
 		sortItems(g.items)
-		return len(g.items) == 0 && len(g.obsolete) == 0 && g.refused == "" && g.unconfirmed == 0
+		return len(g.items) == 0 && len(g.obsolete) == 0 && g.refused == "" && g.unconfirmed == 0 && g.damped == 0
 	})
 	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return a.compare(b.groupKey) })
 }
@@ -76,9 +84,21 @@ func (g *group) add(rec *audit.Record, n audit.Notification, now time.Time) {
 	if event == "" {
 		return
 	}
+	retry := n.DeliveryState() == audit.DeliveryRejected && !g.accepted.Before(n.Claim.At)
+	if retry {
+		n.Retry()
+	}
+	if at := DampedUntil(rec, &n, now); !at.IsZero() {
+		if g.damped++; g.damped == 1 || at.Before(g.dampedTo) {
+			g.dampedTo = at
+		}
+		return
+	}
 	switch at, why := n.NextTry(now); why {
 	case audit.DeliveryRejected:
-		g.refused = n.Error
+		if g.refused == "" || at.Before(g.retryAt) {
+			g.refused, g.retryAt = n.Error, at
+		}
 		return
 	case audit.DeliveryUnconfirmed:
 		if g.unconfirmed++; g.unconfirmed == 1 || at.Before(g.next) {
@@ -93,7 +113,7 @@ func (g *group) add(rec *audit.Record, n audit.Notification, now time.Time) {
 	// The items of one finding are the last ones.
 	for i := len(g.items) - 1; i >= 0 && g.items[i].Record.ID == rec.ID; i-- {
 		if it := &g.items[i]; it.Event == event && it.attempt.ID == n.Attempt.ID {
-			it.Owners = append(it.Owners, n.Owner)
+			it.Owners, it.retry = append(it.Owners, n.Owner), it.retry || retry
 			if n.At.Before(it.NotifiedAt) {
 				it.NotifiedAt = n.At
 			}
@@ -101,7 +121,7 @@ func (g *group) add(rec *audit.Record, n audit.Notification, now time.Time) {
 		}
 	}
 	g.items = append(g.items, Item{
-		Record: *rec, Owners: []string{n.Owner}, Event: event, Last: n.Last, Message: n.Message, NotifiedAt: n.At, attempt: n.Attempt,
+		Record: *rec, Owners: []string{n.Owner}, Event: event, Last: n.Last, Message: n.Message, NotifiedAt: n.At, attempt: n.Attempt, retry: retry,
 	})
 }
 

@@ -241,6 +241,15 @@ func TestGatewayThatFailsChangesNothingButTheExitCode(t *testing.T) {
 				url = server.URL
 			}
 			errs, got, keptToo, messagesToo := fresh(exitIncomplete, pushSection(t, url))
+			if len(got.Failures) == 0 {
+				t.Error("the report names no failure")
+			}
+			for _, f := range got.Failures {
+				if f.Stage != "push" || f.Where != "metrics" || !strings.Contains(f.Reason, url) || strings.Contains(f.Reason, "hunter2") {
+					t.Errorf("the report names the failure %+v", f)
+				}
+			}
+			got.Failures = want.Failures
 			for what, diff := range map[string]string{
 				"report": cmp.Diff(want, got), "findings": cmp.Diff(kept, keptToo, unlikeTwice), "messages": cmp.Diff(messages, messagesToo, unlikeTwice),
 			} {

@@ -20,13 +20,14 @@ const slackTokenEnv = "AUDIT_SLACK_TOKEN"
 
 // notifying is what makes notifiers.
 type notifying struct {
-	config    *config.Config
-	token     string // from the environment; the config's file takes precedence
-	slackURL  string
-	namespace string // of the findings
-	leased    bool   // the publisher uses leader election
-	dryRun    bool
-	now       func() time.Time
+	config       *config.Config
+	token        string // from the environment; the config's file takes precedence
+	slackURL     string
+	namespace    string // of the findings
+	leased       bool   // the publisher uses leader election
+	dryRun       bool
+	retryRefused bool
+	now          func() time.Time
 }
 
 // open returns what makes the notifier of each sweep; nil where the config has no
@@ -40,7 +41,7 @@ func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier,
 	host, _ := os.Hostname() // for people; the random part identifies the process
 	deliverer := notify.Deliverer{
 		Store: store, Senders: senders, Cluster: n.config.Cluster, Namespace: n.namespace, Publisher: host + "_" + rand.Text(),
-		WithLease: n.leased, RemindAfter: time.Duration(n.config.Slack.RemindAfter), Clock: n.now, Patience: 5 * time.Second,
+		WithLease: n.leased, RemindAfter: time.Duration(n.config.Slack.RemindAfter), Clock: n.now, Patience: 5 * time.Second, RetryRefused: n.retryRefused,
 		Memory: &notify.Memory{},
 	}
 	return func(res *audit.Result) audit.Notifier {

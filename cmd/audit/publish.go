@@ -27,11 +27,12 @@ import (
 type publishOptions struct {
 	readOptions
 
-	publish   bool
-	dryRun    bool
-	slackURL  string
-	namespace string // of the findings
-	lease     leaseOptions
+	publish      bool
+	dryRun       bool
+	retryRefused bool
+	slackURL     string
+	namespace    string // of the findings
+	lease        leaseOptions
 }
 
 func (o *publishOptions) addFlags(flags *pflag.FlagSet) {
@@ -41,6 +42,8 @@ func (o *publishOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.dryRun, "dry-run", false,
 		"With --once --publish: print the messages that owners would get, without sending or storing anything")
 	flags.StringVar(&o.slackURL, "slack-api-url", "https://slack.com/api/", "Base URL of Slack's Web API, which receives the bot token")
+	flags.BoolVar(&o.retryRefused, "retry-refused", false,
+		"Try at once to send messages that a receiver refused less than an hour ago, such as after fixing a channel")
 	addFindingsNamespace(flags, &o.namespace)
 	o.lease.addFlags(flags)
 	flags.Lookup("slack-api-url").Hidden = true
@@ -106,7 +109,7 @@ func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)
 	}
 	n := &notifying{
 		config: &o.config, token: o.getenv(slackTokenEnv), slackURL: o.slackURL, namespace: o.namespace,
-		leased: o.lease.elect, dryRun: o.dryRun, now: o.now,
+		leased: o.lease.elect, dryRun: o.dryRun, now: o.now, retryRefused: o.retryRefused,
 	}
 	notifiers, err := n.open(findings)
 	if err != nil {

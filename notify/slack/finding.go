@@ -29,6 +29,9 @@ func summary(i notify.Item) line {
 	l := subject(&i.Record)
 	if i.Record.Reopened > 0 {
 		l = append(l, bold(" reopened"))
+		if i.ComesAndGoes() {
+			l = append(l, words(" "+strconv.Itoa(i.Record.Reopened)+" times (it keeps coming and going: the next message comes once it has been the same for 30 minutes, or after an hour)"))
+		}
 	}
 	l = append(l, words(": "), prose(i.Record.Message, maxLine))
 	if others := otherOwners(i); len(others) > 0 {
