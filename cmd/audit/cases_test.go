@@ -106,7 +106,8 @@ var caseHeader = regexp.MustCompile(`^# (case|title|kind|note|expect): (.+)$`)
 // readCases reads the heads of all cases, sorted by path.
 func readCases(t *testing.T) []testCase {
 	t.Helper()
-	paths, err := filepath.Glob(moduleRoot + "/testdata/cases/*/*.yaml")
+	// reported has a format of its own.
+	paths, err := filepath.Glob(moduleRoot + "/testdata/cases/[do]*/*.yaml")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}

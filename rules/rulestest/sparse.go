@@ -102,13 +102,14 @@ func checkSparse(rule *rules.Rule, f *fixture) error {
 	return errors.Join(errs[:min(len(errs), 3)]...)
 }
 
-// duplicates reports whether two of the objects are the same object. Those without
+// duplicates reports whether two of the objects are the same object, whatever their
+// versions: manifests that then differ are a problem of their own. Those without
 // a namespace are in the default one.
 func duplicates(objects []any) bool {
 	seen := map[string]bool{}
 	for _, o := range objects {
 		u := unstructured.Unstructured{Object: o.(map[string]any)}
-		at := fmt.Sprintf("%s %s/%s", u.GroupVersionKind(), cmp.Or(u.GetNamespace(), metav1.NamespaceDefault), u.GetName())
+		at := fmt.Sprintf("%s %s/%s", u.GetKind(), cmp.Or(u.GetNamespace(), metav1.NamespaceDefault), u.GetName())
 		if seen[at] {
 			return true
 		}
