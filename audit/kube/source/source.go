@@ -61,7 +61,7 @@ var _ audit.Source = (*Source)(nil)
 // secrets is the one kind that is never read.
 const secrets snapshot.Kind = "secrets"
 
-var errSecrets = errors.New("Secrets are never read: they cannot be a source of hosts")
+var errSecrets = errors.New("a host source cannot read Secrets")
 
 // New returns a source that reads the cluster that the config points to. It does not
 // connect yet. The config is not changed. A source that would read Secrets is an

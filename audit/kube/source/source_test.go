@@ -339,7 +339,7 @@ func TestSecretsCannotBeAHostSource(t *testing.T) {
 	_, err := source.New(cfg, source.Options{HostSources: []hostsource.Source{
 		ownSource(t, servicesKind, "Service"), ownSource(t, snapshot.KindOf("", "secrets"), "Secret"),
 	}})
-	if err == nil || err.Error() != "Secrets are never read: they cannot be a source of hosts" || len(server.paths()) > 0 {
+	if err == nil || err.Error() != "a host source cannot read Secrets" || len(server.paths()) > 0 {
 		t.Errorf("the error is %v, and the server was asked for %v", err, server.paths())
 	}
 }
