@@ -2,7 +2,6 @@ package audit_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -100,10 +99,9 @@ func TestManyConflictsAreConfirmedTogether(t *testing.T) {
 	}
 	w.second = w.first
 	set, conflicted := []*rules.Rule{hosts.Rule()}, map[string]bool{}
-	var mu sync.Mutex
 	store.before = func(id string) {
-		mu.Lock()
-		defer mu.Unlock()
+		store.mu.Lock()
+		defer store.mu.Unlock()
 		if s, ok := store.records[id]; ok && !conflicted[id] {
 			conflicted[id] = true
 			s.State, s.ResolvedAt = audit.StateResolved, now

@@ -124,8 +124,12 @@ func changed(t *testing.T, r audit.Record, severity rules.Severity) *audit.Publi
 	f.Message, f.Severity = "it reads otherwise", severity
 	ev := &audit.Evaluation{Rules: []audit.Outcome{{Rule: f.Rule, Status: audit.RuleRan}}, Findings: []audit.Finding{f}}
 	all := audit.Reconciler{Now: monday}.Reconcile([]audit.Record{r}, ev)
-	if len(all) != 1 || all[0].Why != audit.ReasonChanged {
-		t.Fatalf("it did not change: %+v", all)
+	want := audit.ReasonChanged
+	if severity == r.Severity {
+		want = audit.ReasonRefreshed
+	}
+	if len(all) != 1 || all[0].Why != want {
+		t.Fatalf("it is not %s: %+v", want, all)
 	}
 	return &audit.Published{Transitions: all}
 }
