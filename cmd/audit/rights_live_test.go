@@ -154,11 +154,15 @@ func rights(t *testing.T) []rbacv1.PolicyRule {
 func without(list []rbacv1.PolicyRule, kind snapshot.Kind) []rbacv1.PolicyRule {
 	var out []rbacv1.PolicyRule
 	for _, rule := range list {
-		if rule.APIGroups[0] == kind.Group() {
-			rule.Resources = slices.DeleteFunc(slices.Clone(rule.Resources), func(r string) bool { return r == kind.Resource() })
-		}
-		if len(rule.Resources) > 0 {
-			out = append(out, rule)
+		for _, group := range rule.APIGroups {
+			one := rule
+			one.APIGroups = []string{group}
+			if group == kind.Group() {
+				one.Resources = slices.DeleteFunc(slices.Clone(rule.Resources), func(r string) bool { return r == kind.Resource() })
+			}
+			if len(one.Resources) > 0 {
+				out = append(out, one)
+			}
 		}
 	}
 	return out

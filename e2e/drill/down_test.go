@@ -36,6 +36,7 @@ func TestSlackIsDown(t *testing.T) {
 		applyClaims(t, c, sweep.claims)
 		sent.slack.Faults(func(fakeslack.Request) fakeslack.Fault { return sweep.fault })
 		asked := len(sent.slack.Requests())
+		sent.wait()
 		deliveries := r.try(t)
 		if len(deliveries) == 0 || len(sent.slack.Requests()) == asked {
 			t.Errorf("%s: no delivery was attempted", sweep.name)
@@ -55,6 +56,7 @@ func TestSlackIsDown(t *testing.T) {
 	}
 
 	sent.slack.Faults(nil)
+	sent.wait()
 	r.sweep(t)
 	want := map[notice]int{{channelOf("third"), isNew, hosts(1, 2)[0]}: 1, {channelOf("third"), isDetails, hosts(1, 2)[0]}: 1}
 	for _, team := range []string{"left", "right"} {

@@ -99,6 +99,7 @@ func (s setup) run(t *testing.T, c site) counts {
 	for _, r := range rounds() {
 		s.play(t, c, r, one, other, &b)
 		seen.endRound(t, c)
+		sent.wait()
 	}
 	return count(t, log, seen, sent)
 }

@@ -48,14 +48,14 @@ func newReplica(t *testing.T, cfg *rest.Config, name string, sent *deliveries, l
 	}
 	_, alone := lock.(noLock)
 	deliverer := notify.Deliverer{
-		Store: findings, Senders: []notify.Sender{sent.sender(name)}, Publisher: name, WithLease: !alone, Clock: time.Now, Patience: 10 * time.Second,
+		Store: findings, Senders: []notify.Sender{sent.sender(name)}, Publisher: name, WithLease: !alone, Clock: sent.now, Patience: 10 * time.Second,
 	}
 	r := &replica{name: name, config: c, source: source, lock: lock, deliveries: sent}
 	r.publisher = &audit.Publisher{
 		Store: findings, Source: source, Fit: store.FitFinding,
 		Notifier: func(res *audit.Result) audit.Notifier { return notifier{deliverer, &r.config, res} },
 		Reconciler: audit.Reconciler{
-			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour, MaxNew: int(c.Limits.NewFindings), MaxNotifications: store.MaxNotifications,
+			Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: 1000 * time.Hour, MaxNew: int(c.Limits.NewFindings), MaxNotifications: store.MaxNotifications,
 		},
 	}
 	return r
@@ -70,7 +70,7 @@ type notifier struct {
 
 func (s notifier) routes() notify.Routes {
 	router := notify.Router{
-		Config: s.config, Ownership: s.res.Ownership, Now: time.Now(), HasSender: func(name string) bool { return name == notify.SlackName },
+		Config: s.config, Ownership: s.res.Ownership, Now: s.Clock(), HasSender: func(name string) bool { return name == notify.SlackName },
 	}
 	return router.Routes()
 }
@@ -96,7 +96,7 @@ func (r *replica) sweep(t *testing.T) {
 func (r *replica) try(t *testing.T) []audit.Delivery {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rulehosts.Rule()}, &r.config, time.Now, r.publisher, r.lock)
+	res, published, err := audit.SweepAndPublish(ctx, r.source, []*rules.Rule{rulehosts.Rule()}, &r.config, r.deliveries.now, r.publisher, r.lock)
 	if published == nil {
 		published = &audit.Published{}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,6 +148,7 @@ func countNotices(t *testing.T, messages []fakeslack.Message) map[notice]int {
 // deliveries counts the notifications in a Slack.
 type deliveries struct {
 	slack *workspace
+	ahead atomic.Int64 // by how much the publishers' clock is ahead of the real one
 
 	mu       sync.Mutex
 	sent     map[sentNotice]int
@@ -169,6 +171,13 @@ func newDeliveries(t *testing.T) *deliveries {
 	d.reset()
 	return d
 }
+
+// now is the publishers' clock.
+func (d *deliveries) now() time.Time { return time.Now().Add(time.Duration(d.ahead.Load())) }
+
+// wait lets so much time pass between two sweeps that no notification is held back,
+// neither after a lost response nor because its finding keeps changing.
+func (d *deliveries) wait() { d.ahead.Add(int64(7 * time.Hour)) }
 
 // addReported counts the transitions in the result of a sweep.
 func (d *deliveries) addReported(all []audit.Transition) {

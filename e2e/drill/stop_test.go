@@ -54,7 +54,7 @@ func TestServerStops(t *testing.T) {
 			began := time.Now()
 			run := row.run(t, v, stopping(t, c))
 			t.Logf("exit %d after %v:\n%s", run.code, time.Since(began).Round(time.Millisecond), &run.errors)
-			line := regexp.MustCompile(`(?m)^audit: publish: the lease was lost: renewing it failed: .*refused$`)
+			line := regexp.MustCompile(`(?m)^audit: publish findings: the lease was lost: renewing it failed: .*refused$`)
 			if run.code != 3 || !line.MatchString(run.errors.String()) {
 				t.Errorf("exit %d; the standard error does not match %s:\n%s", run.code, line, &run.errors)
 			}
