@@ -34,6 +34,9 @@ type Evaluation struct {
 	// Unread are objects for which a rule that ran cannot determine which subjects
 	// they are part of.
 	Unread []RuleObject
+	// Faults are the objects that could not be read, or that a rule could not evaluate,
+	// each once.
+	Faults []ObjectFault
 
 	// Withheld are the IDs of findings that could not be confirmed.
 	Withheld []string
@@ -124,8 +127,9 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 		for _, s := range result.Exempted {
 			ev.Exempted = append(ev.Exempted, RuleSubject{rule.Name, s})
 		}
-		for _, o := range result.Unread {
-			ev.Unread = append(ev.Unread, RuleObject{rule.Name, o})
+		for _, f := range result.Unread {
+			ev.Unread = append(ev.Unread, RuleObject{rule.Name, f.Ref})
+			ev.addFault(f, e.owners)
 		}
 		for _, a := range result.Advisories {
 			ev.Advisories = append(ev.Advisories, Advisory{
@@ -133,6 +137,9 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 			})
 		}
 		ev.Isolation = append(ev.Isolation, result.Isolation...)
+	}
+	for _, f := range snap.Faults() {
+		ev.addFault(f, e.owners)
 	}
 	uses.markUnused(ran)
 	ev.Exceptions = uses
@@ -252,7 +259,19 @@ func (e *evaluator) names(owners []rules.Owner) []string {
 	return slices.Compact(out)
 }
 
+// addFault adds an object that could not be read, with the owner of its namespace: what
+// the object itself says is not to be relied on.
+func (ev *Evaluation) addFault(f snapshot.Fault, o *owners) {
+	same := func(known ObjectFault) bool { return known.Ref == f.Ref }
+	if slices.ContainsFunc(ev.Faults, same) {
+		return
+	}
+	owner := o.of(&snapshot.Meta{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name})
+	ev.Faults = append(ev.Faults, ObjectFault{Fault: f, Owner: o.notified(owner)})
+}
+
 func (ev *Evaluation) sort() {
+	slices.SortFunc(ev.Faults, func(a, b ObjectFault) int { return a.Compare(b.Fault) })
 	slices.SortFunc(ev.Rules, func(a, b Outcome) int { return strings.Compare(a.Rule, b.Rule) })
 	slices.SortFunc(ev.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), strings.Compare(a.Rule, b.Rule), a.Subject.Compare(b.Subject))

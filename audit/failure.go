@@ -67,6 +67,9 @@ func (r *Result) gaps() []Failure {
 			out = append(out, Failure{StageRead, string(read.Kind), readReason(read)})
 		}
 	}
+	for _, f := range r.Faults {
+		out = append(out, Failure{StageEvaluate, f.Ref.String(), "not evaluated: " + f.Reason})
+	}
 	for _, p := range r.Problems {
 		out = append(out, Failure{StageRead, p.Where, p.Reason})
 	}

@@ -18,9 +18,12 @@ type Result struct {
 	Reads      []snapshot.Read // by group and resource
 	Ignored    []IgnoredKind   // by group, kind and version
 	Problems   []Problem       // in the order in which the source found them
-	Rules      []Outcome       // by name
-	Findings   []Finding       // by severity (highest first), rule, subject
-	Advisories []Advisory      // by rule, subject, message
+	// Faults are the objects that could not be read or evaluated, by object. They make
+	// the sweep incomplete, and say nothing about any other object.
+	Faults     []ObjectFault
+	Rules      []Outcome  // by name
+	Findings   []Finding  // by severity (highest first), rule, subject
+	Advisories []Advisory // by rule, subject, message
 	Isolation  []rules.Isolation
 	// MustEvaluate makes a namespace that could not be evaluated a failure.
 	MustEvaluate bool
@@ -45,6 +48,13 @@ type Result struct {
 // Complete reports whether everything was read and every rule ran. What an
 // incomplete sweep does not show may still exist.
 func (r *Result) Complete() bool { return len(r.gaps()) == 0 }
+
+// ObjectFault is an object that could not be read or evaluated.
+type ObjectFault struct {
+	snapshot.Fault
+	// Owner is who is notified of findings in its namespace, as in Finding.Owners.
+	Owner string
+}
 
 // NotEvaluated counts the namespaces that default-deny-present did not evaluate in a
 // direction: the absence of a finding there means nothing.

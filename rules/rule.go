@@ -96,9 +96,10 @@ type Result struct {
 	// NotEvaluated are subjects that the rule could not evaluate: the absence of a
 	// violation says nothing about them.
 	NotEvaluated []Subject
-	// Unread are objects whose subjects the rule cannot determine: a violation that
-	// involved one of them and is gone may still exist.
-	Unread []snapshot.Ref
+	// Unread are objects whose subjects the rule cannot determine, or not all of them: a
+	// violation that involved one of them and is gone may still exist. They make the
+	// sweep incomplete.
+	Unread []snapshot.Fault
 	// Exempted are subjects that the config exempts: the absence of a violation
 	// does not mean that one was resolved.
 	Exempted []Subject

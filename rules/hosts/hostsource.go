@@ -65,11 +65,11 @@ func readBySources(v *snapshot.View) iter.Seq[*snapshot.HostObject] {
 }
 
 // unreadObjects returns the objects of host sources whose hosts could not be read.
-func unreadObjects(in rules.Input) []snapshot.Ref {
-	var out []snapshot.Ref
+func unreadObjects(in rules.Input) []snapshot.Fault {
+	var out []snapshot.Fault
 	for o := range readBySources(in.View) {
 		if o.Err != "" && !leaving(in.View, &o.Meta) {
-			out = append(out, o.Ref())
+			out = append(out, snapshot.Fault{Ref: o.Ref(), Resource: o.Resource(), Reason: o.Err})
 		}
 	}
 	return out

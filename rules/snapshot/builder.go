@@ -30,6 +30,7 @@ type Facts struct {
 	Replications      []Replication
 	Workloads         []Workload
 	Pods              []Pod
+	Faults            []Fault // of any kind
 }
 
 // Append adds more facts. It may keep the given lists.
@@ -54,6 +55,7 @@ func (f *Facts) Append(more Facts) {
 	f.Replications = joined(f.Replications, more.Replications)
 	f.Workloads = joined(f.Workloads, more.Workloads)
 	f.Pods = joined(f.Pods, more.Pods)
+	f.Faults = joined(f.Faults, more.Faults)
 }
 
 // joined returns both lists as one. A single list is returned as it is: a copy
@@ -119,6 +121,8 @@ func (b *Builder) Freeze() *Snapshot {
 	f.Replications = arrange(f.Replications, func(o *Replication) *Meta { return &o.Meta })
 	f.Workloads = arrange(f.Workloads, func(o *Workload) *Meta { return &o.Meta })
 	f.Pods = arrange(f.Pods, func(o *Pod) *Meta { return &o.Meta })
+	slices.SortFunc(f.Faults, Fault.Compare)
+	f.Faults = slices.Compact(f.Faults)
 	return s
 }
 

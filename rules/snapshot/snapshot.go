@@ -33,6 +33,9 @@ func (s *Snapshot) Status(kind Kind) Status {
 	return s.reads[kind].Status
 }
 
+// Faults are the objects that could not be read, sorted.
+func (s *Snapshot) Faults() []Fault { return s.facts.Faults }
+
 // Version returns the version in which a kind was read, empty if it was not.
 func (s *Snapshot) Version(kind Kind) string { return s.reads[kind].Version }
 
@@ -157,6 +160,9 @@ func (f *Facts) filtered(keep func(*Meta) bool) Facts {
 		Workloads:         filter(f.Workloads, keep, func(o *Workload) *Meta { return &o.Meta }),
 		Pods:              filter(f.Pods, keep, func(o *Pod) *Meta { return &o.Meta }),
 		Unsupported:       slices.Clone(f.Unsupported),
+		Faults: slices.DeleteFunc(slices.Clone(f.Faults), func(o Fault) bool {
+			return !keep(&Meta{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name})
+		}),
 	}
 }
 

@@ -182,3 +182,28 @@ func (v *View) IstioGateways() iter.Seq[*IstioGateway] {
 	v.ask(IstioGateways)
 	return each(v.s.facts.IstioGateways)
 }
+
+// Faults yields the objects that could not be read, of the kinds that the rule declares,
+// sorted by object.
+func (v *View) Faults() iter.Seq[*Fault] {
+	return func(yield func(*Fault) bool) {
+		for f := range each(v.s.facts.Faults) {
+			if v.declares(f.Resource) && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// declares reports whether the rule declares a kind, or one that stands for it.
+func (v *View) declares(kind Kind) bool {
+	if v.open[kind] {
+		return true
+	}
+	for stands, parts := range v.s.parts {
+		if v.open[stands] && slices.Contains(parts, kind) {
+			return true
+		}
+	}
+	return false
+}
