@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,8 +21,27 @@ func (in *Ingester) Namespace(o *corev1.Namespace) snapshot.Namespace {
 		Meta:        in.meta("", "Namespace", &o.ObjectMeta),
 		Labels:      in.labelSet(o.Labels),
 		Terminating: o.DeletionTimestamp != nil || o.Status.Phase == corev1.NamespaceTerminating,
+		Annotations: in.annotations(o.Annotations),
 		Channel:     in.channelOf(o),
 	}
+}
+
+// What is kept of the annotations of a Namespace: enough for the name of a team or a
+// channel, and of few annotations.
+const (
+	longestAnnotation = 128
+	mostAnnotations   = 32
+)
+
+// annotations returns the short annotations of a Namespace, the first few by key.
+func (in *Ingester) annotations(all map[string]string) snapshot.Labels {
+	short := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if value := all[key]; len(value) <= longestAnnotation && len(short) < mostAnnotations {
+			short[key] = strings.Clone(value)
+		}
+	}
+	return in.labelSet(short)
 }
 
 // longestChannel is more bytes than the name of a channel has. An annotation can be
