@@ -2,8 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,22 +24,28 @@ func (in *Ingester) Namespace(o *corev1.Namespace) snapshot.Namespace {
 	}
 }
 
-// What is kept of the annotations of a Namespace: enough for the name of a team or a
-// channel, and of few annotations.
-const (
-	longestAnnotation = 128
-	mostAnnotations   = 32
-)
+// longestAnnotation is more bytes than the name of a team has, or of a channel.
+const longestAnnotation = 128
 
-// annotations returns the short annotations of a Namespace, the first few by key.
+// annotations returns the short annotations of a Namespace that look as if they named its
+// owners or a channel.
 func (in *Ingester) annotations(all map[string]string) snapshot.Labels {
-	short := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if value := all[key]; len(value) <= longestAnnotation && len(short) < mostAnnotations {
-			short[key] = strings.Clone(value)
+	var kept map[string]string
+	for key, value := range all {
+		naming, known := in.naming[key]
+		if !known {
+			naming = snapshot.NamesOwners(key) || snapshot.NamesChannel(key)
+			in.naming[strings.Clone(key)] = naming
 		}
+		if !naming || len(value) > longestAnnotation {
+			continue
+		}
+		if kept == nil {
+			kept = map[string]string{}
+		}
+		kept[strings.Clone(key)] = strings.Clone(value)
 	}
-	return in.labelSet(short)
+	return in.labelSet(kept)
 }
 
 // longestChannel is more bytes than the name of a channel has. An annotation can be
