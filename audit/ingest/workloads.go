@@ -19,8 +19,33 @@ func (in *Ingester) Namespace(o *corev1.Namespace) snapshot.Namespace {
 		Meta:        in.meta("", "Namespace", &o.ObjectMeta),
 		Labels:      in.labelSet(o.Labels),
 		Terminating: o.DeletionTimestamp != nil || o.Status.Phase == corev1.NamespaceTerminating,
+		Annotations: in.annotations(o.Annotations),
 		Channel:     in.channelOf(o),
 	}
+}
+
+// longestAnnotation is more bytes than the name of a team has, or of a channel.
+const longestAnnotation = 128
+
+// annotations returns the short annotations of a Namespace that look as if they named its
+// owners or a channel.
+func (in *Ingester) annotations(all map[string]string) snapshot.Labels {
+	var kept map[string]string
+	for key, value := range all {
+		naming, known := in.naming[key]
+		if !known {
+			naming = snapshot.NamesOwners(key) || snapshot.NamesChannel(key)
+			in.naming[strings.Clone(key)] = naming
+		}
+		if !naming || len(value) > longestAnnotation {
+			continue
+		}
+		if kept == nil {
+			kept = map[string]string{}
+		}
+		kept[strings.Clone(key)] = strings.Clone(value)
+	}
+	return in.labelSet(kept)
 }
 
 // longestChannel is more bytes than the name of a channel has. An annotation can be

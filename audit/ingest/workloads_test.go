@@ -54,7 +54,7 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-func TestNamespaceKeepsOneAnnotation(t *testing.T) {
+func TestNamespaceKeepsItsChannelAndShortAnnotations(t *testing.T) {
 	for _, c := range []struct{ says, key, value, want string }{
 		{"the one that may name a channel, trimmed", "example.com/channel", " team-a\n", "team-a"},
 		{"none where none may", "", "team-a", ""},
@@ -65,7 +65,13 @@ func TestNamespaceKeepsOneAnnotation(t *testing.T) {
 		o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 			Name: "shop", Annotations: map[string]string{"example.com/channel": c.value, "note": "long"},
 		}}
-		want := snapshot.Namespace{Meta: snapshot.Meta{Kind: "Namespace", Name: "shop"}, Channel: c.want}
+		short := map[string]string{}
+		if len(c.value) <= 128 {
+			short["example.com/channel"] = c.value
+		}
+		want := snapshot.Namespace{
+			Meta: snapshot.Meta{Kind: "Namespace", Name: "shop"}, Channel: c.want, Annotations: snapshot.NewLabels(short),
+		}
 		t.Run(c.says, func(t *testing.T) { same(t, want, newIngester().KeepChannel(c.key).Namespace(o)) })
 	}
 }

@@ -71,6 +71,9 @@ type Namespace struct {
 	Meta
 	Labels      Labels
 	Terminating bool // deleted, or in phase Terminating
+	// Annotations are the short ones whose keys look as if they named owners or channels,
+	// for people who look for such a key. Rules do not depend on them.
+	Annotations Labels
 	// Channel is the Slack channel that an annotation of the Namespace asks for,
 	// if the config allows such an annotation. It proves nothing.
 	Channel string
