@@ -82,6 +82,7 @@ func (in *Ingester) controller(o *metav1.ObjectMeta) snapshot.Controller {
 		if r.Controller != nil && *r.Controller {
 			return snapshot.Controller{
 				Group: in.intern(groupOf(r.APIVersion)), Kind: in.intern(r.Kind), Name: in.intern(r.Name),
+				UID: snapshot.UIDOf(string(r.UID)),
 			}
 		}
 	}

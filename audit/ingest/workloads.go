@@ -70,13 +70,15 @@ func (in *Ingester) channelOf(o *corev1.Namespace) string {
 // Pod returns the fact of a Pod. A pod that is being deleted still has its network; one
 // that succeeded or failed does not.
 func (in *Ingester) Pod(o *corev1.Pod) snapshot.Pod {
+	phase := o.Status.Phase
 	return snapshot.Pod{
 		Meta:           in.meta("", "Pod", &o.ObjectMeta),
 		Controller:     in.controller(&o.ObjectMeta),
 		Labels:         in.labelSet(o.Labels),
 		HostNetwork:    o.Spec.HostNetwork,
 		ServiceAccount: in.account(&o.Spec),
-		Finished:       o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed,
+		Finished:       phase == corev1.PodSucceeded || phase == corev1.PodFailed,
+		Pending:        phase == "" || phase == corev1.PodPending,
 	}
 }
 
@@ -133,7 +135,9 @@ func (in *Ingester) Job(o *batchv1.Job) snapshot.Workload {
 }
 
 func (in *Ingester) workload(group, kind string, o *metav1.ObjectMeta, t *corev1.PodTemplateSpec) snapshot.Workload {
-	w := snapshot.Workload{Meta: in.meta(group, kind, o), Controller: in.controller(o)}
+	w := snapshot.Workload{
+		Meta: in.meta(group, kind, o), Identity: snapshot.UIDOf(string(o.UID)), Controller: in.controller(o),
+	}
 	if t != nil {
 		in.template(&w, t)
 	}

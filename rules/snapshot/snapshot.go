@@ -175,6 +175,7 @@ func (f *Facts) filtered(keep func(*Meta) bool) Facts {
 		Workloads:         filter(f.Workloads, keep, func(o *Workload) *Meta { return &o.Meta }),
 		Pods:              filter(f.Pods, keep, func(o *Pod) *Meta { return &o.Meta }),
 		Unsupported:       slices.Clone(f.Unsupported),
+		UnreadHosts:       slices.Clone(f.UnreadHosts),
 		Faults: slices.DeleteFunc(slices.Clone(f.Faults), func(o Fault) bool {
 			return !keep(&Meta{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name})
 		}),
