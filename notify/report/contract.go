@@ -27,10 +27,13 @@ type Report struct {
 	Failures []Failure `json:"failures"`
 	// Namespaces are the namespaces that the report is limited to; omitted if it has
 	// no such limit.
-	Namespaces []string        `json:"namespaces,omitempty"`
-	Kinds      []KindRead      `json:"kinds"`
-	Ignored    []IgnoredKind   `json:"ignored"`
-	Problems   []Problem       `json:"problems"`
+	Namespaces []string      `json:"namespaces,omitempty"`
+	Kinds      []KindRead    `json:"kinds"`
+	Ignored    []IgnoredKind `json:"ignored"`
+	Problems   []Problem     `json:"problems"`
+	// Faults are the objects that could not be read or evaluated, each of which makes
+	// the sweep incomplete. What they claim, select or allow is unknown; nothing else is.
+	Faults     []Fault         `json:"faults"`
 	Rules      []RuleOutcome   `json:"rules"`
 	Findings   []Finding       `json:"findings"`
 	Advisories []Advisory      `json:"advisories"`
@@ -110,6 +113,17 @@ type Problem struct {
 	// Kind is the kind of the object that was lost, if rules evaluate it. Such problems
 	// come first.
 	Kind string `json:"kind,omitempty"`
+}
+
+// Fault is an object that could not be read or evaluated, with the owner of its
+// namespace.
+type Fault struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Owner     string `json:"owner,omitempty"`
+	Reason    string `json:"reason"`
 }
 
 // RuleOutcome is whether a rule was evaluated: ran, skipped (a kind it needs was not
