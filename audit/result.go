@@ -40,9 +40,27 @@ type Result struct {
 	ReportOnly *ReportOnly
 	// Ownership is the owner of each of Namespaces. Filter keeps all of it, since a
 	// finding in one namespace may go to the owner of another.
-	Ownership  []NamespaceOwner
+	Ownership []NamespaceOwner
+	// OwnerKey is a key that the config may miss, or nil.
+	OwnerKey   *OwnerKeyHint
 	Exceptions []ExceptionUse // in the order of the config
 	Phases     []Phase        // in their order
+
+	swept *swept // what it was made of; nil for a result that was read
+}
+
+// Snapshot returns what was evaluated, and nil for a result of an earlier sweep.
+func (r *Result) Snapshot() *snapshot.Snapshot {
+	if r.swept == nil {
+		return nil
+	}
+	return r.swept.snap
+}
+
+// EvaluateWith evaluates what was read as if these facts were there as well, or in place of
+// those about the same objects.
+func (r *Result) EvaluateWith(facts snapshot.Facts) Evaluation {
+	return r.swept.evaluate(r.swept.snap.With(facts))
 }
 
 // Complete reports whether everything was read and every rule ran. What an

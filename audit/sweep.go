@@ -55,7 +55,9 @@ func sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config,
 		Advisories: withNotes(s.evaluation.Advisories, reading.Notes, c.Cluster),
 		Isolation:  s.evaluation.Isolation,
 		Ownership:  s.evaluation.Ownership,
+		OwnerKey:   FindOwnerKey(s.snap, s.evaluation.Ownership),
 		Exceptions: s.evaluation.Exceptions,
+		swept:      s,
 	}, s, nil
 }
 

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"sort"
@@ -38,6 +39,9 @@ func (s *Snapshot) Faults() []Fault { return s.facts.Faults }
 
 // Version returns the version in which a kind was read, empty if it was not.
 func (s *Snapshot) Version(kind Kind) string { return s.reads[kind].Version }
+
+// Namespaces yields every Namespace, sorted by name.
+func (s *Snapshot) Namespaces() iter.Seq[*Namespace] { return each(s.facts.Namespaces) }
 
 // Namespace returns the fact of the Namespace of that name, or nil. It is
 // available to every holder of the snapshot, since owners depend on it.
@@ -145,6 +149,18 @@ func (s *Snapshot) Patched(parts []Part, fresh *Builder) *Snapshot {
 	return patched
 }
 
+// With returns a snapshot with further facts, each in place of the one about the same
+// object, if there is one. The status of each kind stays as it is.
+func (s *Snapshot) With(facts Facts) *Snapshot {
+	var b Builder
+	b.Add(s.facts.filtered(func(*Meta) bool { return true }))
+	b.Add(Facts{Faults: slices.Clone(s.facts.Faults)})
+	b.Add(facts)
+	with := b.Freeze()
+	with.reads, with.parts = s.reads, s.parts
+	return with
+}
+
 // filtered returns the facts of the objects for which a function returns true.
 // Facts that belong to no object are kept, and faults left out.
 func (f *Facts) filtered(keep func(*Meta) bool) Facts {
@@ -169,6 +185,7 @@ func (f *Facts) filtered(keep func(*Meta) bool) Facts {
 		Workloads:         filter(f.Workloads, keep, func(o *Workload) *Meta { return &o.Meta }),
 		Pods:              filter(f.Pods, keep, func(o *Pod) *Meta { return &o.Meta }),
 		Unsupported:       slices.Clone(f.Unsupported),
+		UnreadHosts:       slices.Clone(f.UnreadHosts),
 	}
 }
 
