@@ -12,15 +12,15 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Namespace returns the fact of a Namespace. One that is being deleted counts as
-// terminating even before its phase says so.
+// Namespace returns the fact of a Namespace.
 func (in *Ingester) Namespace(o *corev1.Namespace) snapshot.Namespace {
-	return snapshot.Namespace{
-		Meta:        in.meta("", "Namespace", &o.ObjectMeta),
-		Labels:      in.labelSet(o.Labels),
-		Terminating: o.DeletionTimestamp != nil || o.Status.Phase == corev1.NamespaceTerminating,
-		Channel:     in.channelOf(o),
+	f := snapshot.Namespace{
+		Meta:    in.meta("", "Namespace", &o.ObjectMeta),
+		Labels:  in.labelSet(o.Labels),
+		Channel: in.channelOf(o),
 	}
+	f.Deletion = namespaceDeletion(o)
+	return f
 }
 
 // longestChannel is more bytes than the name of a channel has. An annotation can be

@@ -69,9 +69,9 @@ func Live(v *snapshot.View) map[string][]*Workload {
 			continue
 		}
 		// A workload without pods counts if it can create some and no other workload
-		// controls it.
+		// controls it. Controllers create none for one that is being deleted.
 		top := topmost(known, w.Namespace, w.Controller)
-		if w.Finished || w.Deleting || top != nil && top != w {
+		if w.Finished || w.Deleting() || top != nil && top != w {
 			continue
 		}
 		byNamespace[w.Namespace] = append(byNamespace[w.Namespace], &Workload{
