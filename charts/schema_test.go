@@ -172,6 +172,8 @@ func schemaOf(t *testing.T, key config.Key) schema {
 		return schema{"type": "string", "pattern": "^https?://"}
 	case "low, medium or high":
 		return schema{"enum": []string{"low", "medium", "high"}}
+	case "observe, standard or strict":
+		return schema{"enum": []string{"observe", "standard", "strict"}}
 	case "one or many":
 		return schema{"enum": []string{"one", "many"}}
 	case "mapping":

@@ -59,7 +59,7 @@ func (r *Router) Routes() Routes {
 	channels := audit.ChannelNamespaces(r.Ownership)
 	return func(rule, owner string) []Route {
 		team := r.Config.Owners.Team(owner)
-		if !r.IncludeReportOnly && (r.Config.Rules[rule].ReportOnly || team != nil && team.ReportOnly) {
+		if !r.IncludeReportOnly && (r.Config.ReportOnly(rule) || team != nil && team.ReportOnly) {
 			return nil
 		}
 		row, named := channels[owner]
@@ -119,8 +119,11 @@ func (r *Router) inQuietHours(owner string) bool {
 // digests that would be sent without it. It is nil if the config has no reportOnly.
 func (r *Router) ReportOnly(findings []audit.Finding) *audit.ReportOnly {
 	reportOnly := slices.ContainsFunc(r.Config.Owners.Teams, func(t config.Team) bool { return t.ReportOnly })
-	for _, rule := range r.Config.Rules {
-		reportOnly = reportOnly || rule.ReportOnly
+	for _, f := range findings {
+		reportOnly = reportOnly || r.Config.ReportOnly(f.Rule)
+	}
+	for rule := range r.Config.Rules {
+		reportOnly = reportOnly || r.Config.ReportOnly(rule)
 	}
 	if !reportOnly {
 		return nil

@@ -24,7 +24,9 @@ type Config struct {
 	// Cluster names the cluster in reports, messages and metrics. It may be
 	// empty.
 	Cluster string `yaml:"cluster"`
-	Owners  Owners `yaml:"owners"`
+	// Profile is the set of defaults for rules; Standard by default.
+	Profile Profile `yaml:"profile"`
+	Owners  Owners  `yaml:"owners"`
 	// Rules holds what the file sets for a rule, by the rule's name. A rule that the
 	// file does not mention is not in it: Settings knows the defaults.
 	Rules      map[string]Rule `yaml:"rules"`
@@ -45,6 +47,7 @@ type Config struct {
 // Default returns the config of an empty file.
 func Default() Config {
 	return Config{
+		Profile:  Standard,
 		Owners:   Owners{Keys: []string{"owner", "team", "app.kubernetes.io/owner", "a8r.io/owner"}},
 		Hosts:    Hosts{ExternalDNSPrefixes: externalDNSPrefixes()},
 		Findings: Findings{KeepResolved: Duration(30 * 24 * time.Hour)},
@@ -105,23 +108,33 @@ type BasicAuth struct {
 // Settings returns the settings of a rule. Its defaults depend on the settings that
 // the rule accepts, never on its name.
 func (c *Config) Settings(r *rules.Rule) Settings {
+	s := Settings{Enabled: true, Severity: r.Severity}
+	if slices.Contains(r.Settings, rules.SettingDirections) {
+		all := snapshot.Directions()
+		s.Directions = all[:]
+	}
+	if slices.Contains(r.Settings, rules.SettingExemptNamespaces) {
+		s.ExemptNamespaces = []Glob{"kube-system", "kube-public", "kube-node-lease"}
+	}
+	c.Profile.defaults(r, &s)
+
 	said := c.Rules[r.Name]
-	s := Settings{Enabled: said.Enabled == nil || *said.Enabled, Severity: r.Severity, Hold: said.For, ReportOnly: said.ReportOnly}
+	s.Hold = said.For
+	if said.Enabled != nil {
+		s.Enabled = *said.Enabled
+	}
+	s.ReportOnly = c.ReportOnly(r.Name)
 	if said.Severity != 0 {
 		s.Severity = rules.Severity(said.Severity)
 	}
-	if slices.Contains(r.Settings, rules.SettingDirections) {
-		for _, d := range snapshot.Directions() {
-			if said.Directions == nil || slices.Contains(said.Directions, Direction(d)) {
-				s.Directions = append(s.Directions, d)
-			}
-		}
+	if said.Directions != nil {
+		all := snapshot.Directions()
+		s.Directions = slices.DeleteFunc(all[:], func(d snapshot.Direction) bool {
+			return !slices.Contains(said.Directions, Direction(d))
+		})
 	}
-	if slices.Contains(r.Settings, rules.SettingExemptNamespaces) {
+	if said.ExemptNamespaces != nil {
 		s.ExemptNamespaces = slices.Clone(said.ExemptNamespaces)
-		if said.ExemptNamespaces == nil {
-			s.ExemptNamespaces = []Glob{"kube-system", "kube-public", "kube-node-lease"}
-		}
 	}
 	return s
 }
@@ -130,8 +143,17 @@ func (c *Config) Settings(r *rules.Rule) Settings {
 // without those that the file disables, sorted by kind. Those of external-dns are
 // among them if the file mentions them.
 func (c *Config) EnabledHostSources() []hostsource.Source {
+	return slices.DeleteFunc(c.KnownHostSources(), func(s hostsource.Source) bool { return s.Unread })
+}
+
+// KnownHostSources returns the enabled host sources, and those that are off because the
+// file does not mention them, and whose objects are counted.
+func (c *Config) KnownHostSources() []hostsource.Source {
 	byKind, optional := map[snapshot.Kind]hostsource.Source{}, map[snapshot.Kind]hostsource.Source{}
 	for _, s := range hostsource.BuiltIn() {
+		byKind[s.Kind] = s
+	}
+	for _, s := range hostsource.Unread() {
 		byKind[s.Kind] = s
 	}
 	for _, s := range hostsource.ExternalDNS(c.Hosts.Prefixes()) {

@@ -85,6 +85,7 @@ func typeName(t reflect.Type) string {
 		reflect.TypeFor[Hold]():               "duration, or N sweeps",
 		reflect.TypeFor[HostExpression]():     "CEL",
 		reflect.TypeFor[Mention]():            "mention",
+		reflect.TypeFor[Profile]():            "observe, standard or strict",
 		reflect.TypeFor[Severity]():           "low, medium or high",
 		reflect.TypeFor[TimeOfDay]():          "time of day",
 		reflect.TypeFor[TimeZone]():           "time zone",
@@ -134,6 +135,7 @@ type keyDoc struct {
 func keyDocs() map[string]keyDoc {
 	return map[string]keyDoc{
 		"cluster": {"name of the cluster in reports, messages and metrics", "context of the kubeconfig, or the server"},
+		"profile": {"defaults for the settings of rules; see Profiles", ""},
 
 		"owners.keys":             {"labels or annotations that name an owner, in order of precedence", ""},
 		"owners.sharedNamespaces": {"namespaces in which the owner of an object takes precedence over the owner of the Namespace", ""},

@@ -145,6 +145,7 @@ func parse(t *testing.T, data string) *config.Config {
 func design() config.Config {
 	return config.Config{
 		Cluster: "prod-eu-1",
+		Profile: config.Standard,
 		Owners: config.Owners{
 			Keys:             []string{"owner", "team"},
 			SharedNamespaces: []config.Glob{"apps"},
@@ -183,6 +184,7 @@ func everything(t *testing.T) config.Config {
 	yes, no := true, false
 	return config.Config{
 		Cluster: "prod: eu",
+		Profile: config.Strict,
 		Owners: config.Owners{
 			Keys:             []string{"example.com/owner"},
 			SharedNamespaces: []config.Glob{"apps-*", "lab-[0-9]"},
@@ -211,7 +213,7 @@ func everything(t *testing.T) config.Config {
 				Directions:       []config.Direction{1},
 				ExemptNamespaces: []config.Glob{},
 			},
-			"owner-known": {Enabled: &yes, ExemptNamespaces: []config.Glob{"kube-*"}, ReportOnly: true},
+			"owner-known": {Enabled: &yes, ExemptNamespaces: []config.Glob{"kube-*"}, ReportOnly: new(true)},
 		},
 		Exceptions: []config.Exception{
 			{
@@ -219,14 +221,14 @@ func everything(t *testing.T) config.Config {
 				Subject: config.Subject{Kind: "Host", Name: "*.example.com"},
 				Reason:  "Two teams move this host together.\n",
 				Expires: config.Expiry{End: time.Date(2027, 1, 31, 16, 0, 0, 0, time.UTC)},
-				At:      config.Position{File: "everything.yaml", Line: 31, Path: "exceptions[0]"},
+				At:      config.Position{File: "everything.yaml", Line: 32, Path: "exceptions[0]"},
 			},
 			{
 				Rule:    "default-deny-present",
 				Subject: config.Subject{Kind: "Namespace", Name: "legacy", Detail: "Egress"},
 				Reason:  "no egress policy yet",
 				Expires: config.Expiry{End: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC)},
-				At:      config.Position{File: "everything.yaml", Line: 37, Path: "exceptions[1]"},
+				At:      config.Position{File: "everything.yaml", Line: 38, Path: "exceptions[1]"},
 			},
 		},
 		Hosts:    config.Hosts{ExternalDNSPrefixes: []config.AnnotationPrefix{"dns.example.com/"}},

@@ -20,11 +20,11 @@ type Rule struct {
 	ExemptNamespaces []Glob      `yaml:"exemptNamespaces"` // empty but not nil: none
 	// ReportOnly stores and counts findings, but notifies no one. It is meant for
 	// rolling out a rule.
-	ReportOnly bool `yaml:"reportOnly"`
+	ReportOnly *bool `yaml:"reportOnly"`
 }
 
-// Settings are the settings that a rule runs with: those of the file, and defaults
-// for the rest.
+// Settings are the settings that a rule runs with: those of the file, and for the rest
+// the defaults, which the profile may change.
 type Settings struct {
 	Enabled  bool           // default true
 	Severity rules.Severity // default the rule's own
@@ -35,7 +35,7 @@ type Settings struct {
 	// ExemptNamespaces are empty for a rule that does not accept them. Default: the
 	// namespaces of Kubernetes itself.
 	ExemptNamespaces []Glob
-	ReportOnly       bool // default false
+	ReportOnly       bool // default false; see Config.ReportOnly
 }
 
 // Exempt reports whether a namespace is exempt from the rule.

@@ -1,13 +1,18 @@
 package slack
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +41,7 @@ const (
 // failure is what became of a call, in words that are safe to show.
 type failure struct {
 	outcome outcome
-	after   time.Duration // of rateLimited
+	after   time.Duration // of rateLimited, and of transient if Slack gives one
 	text    string
 	cause   error // that of the context, if it ended
 }
@@ -99,9 +104,12 @@ func classify(ctx context.Context, err error, mayHaveArrived bool) failure {
 	var status slack.StatusCodeError
 	var api slack.SlackErrorResponse
 	var hook *webhookError
+	var busy *unavailableError
 	switch {
 	case err == nil:
 		return failure{}
+	case errors.As(err, &busy):
+		return failure{outcome: transient, after: busy.after, text: busy.Error()}
 	case errors.As(err, &rate):
 		return failure{outcome: rateLimited, after: max(rate.RetryAfter, interval), text: "too many messages"}
 	case errors.As(err, &status):
@@ -155,9 +163,61 @@ func ofCode(code string) failure {
 	return f
 }
 
+// unavailableError is a 503 by which Slack says that it has not accepted the message.
+type unavailableError struct {
+	code  string
+	after time.Duration
+}
+
+func (e *unavailableError) Error() string {
+	return cmp.Or(e.code, http.StatusText(http.StatusServiceUnavailable))
+}
+
+// readUnavailable is a transport that turns such a 503 into an unavailableError: the
+// library hides the header and the body. Slack documents the code service_unavailable
+// ("The service is temporarily unavailable"), and of HTTP statuses only 429. So a 503
+// counts as not accepted if it has that code, or says when to come back. A proxy that has
+// lost the connection after it passed the request on responds with any other 5xx, or with
+// a page of its own.
+type readUnavailable struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t readUnavailable) RoundTrip(r *http.Request) (*http.Response, error) {
+	next := t.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	resp, err := next.RoundTrip(r)
+	if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	// A body that can't be read has no code.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	var said struct {
+		OK    bool   `json:"ok"`
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(body, &said) != nil {
+		said.Error = strings.TrimSpace(string(body)) // a webhook's response
+	}
+	busy := &unavailableError{}
+	if !said.OK && slices.Contains(transientCodes, said.Error) {
+		busy.code = said.Error
+	}
+	if seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
+		busy.after = max(time.Duration(seconds)*time.Second, time.Second)
+	}
+	if *busy == (unavailableError{}) {
+		return resp, nil
+	}
+	return nil, busy
+}
+
 // ofStatus classifies an HTTP status that is not a success, with Slack's error code if
-// the response has one. A proxy responds with any 5xx, 503 included, if it has lost the
-// connection after it passed the request on.
+// the response has one. A proxy responds with any 5xx if it has lost the connection after
+// it passed the request on; see readUnavailable for 503.
 func ofStatus(status int, code string) failure {
 	text := http.StatusText(status)
 	switch {

@@ -45,7 +45,7 @@ func newCaller(o Options) caller {
 	return caller{
 		pace: &pace{clock: o.Clock}, grace: cmp.Or(o.Grace, notify.Grace),
 		http: &http.Client{
-			Transport: o.Transport, Timeout: timeout,
+			Transport: readUnavailable{o.Transport}, Timeout: timeout,
 			// Following a redirect would turn the POST into a GET of something else, whose
 			// success would be taken for that of the message.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -71,7 +71,7 @@ func (c caller) try(ctx context.Context, lane string, rest time.Duration, call f
 				return f
 			}
 		case transient:
-			leave(backoff << tries)
+			leave(max(f.after, backoff<<tries))
 			if tries++; tries == maxTries {
 				return f
 			}

@@ -240,7 +240,7 @@ func (n *packetNamespace) ends(pods []*corev1.Pod) (list []packetEnd) {
 // words returns the lines about the namespace.
 func (n *packetNamespace) words(ends []packetEnd) (lines []string) {
 	leaving := n.object != nil && n.object.DeletionTimestamp != nil && n.object.DeletionTimestamp.Time.After(packetNow().Add(-10*time.Minute))
-	isolatable := slices.ContainsFunc(n.workloads, func(w *packetWorkload) bool { return !w.host })
+	isolatable := slices.ContainsFunc(n.workloads, func(w *packetWorkload) bool { return len(w.pods) > 0 })
 	var names []string
 	for _, w := range n.workloads {
 		names = append(names, w.kind+"/"+w.name)

@@ -27,6 +27,10 @@ type Held struct {
 	identity string
 	held     context.Context
 	end      context.CancelCauseFunc
+	// kept outlasts held: after a signal the guarded work still finishes what is under
+	// way, and no other holder must begin meanwhile.
+	kept     context.Context
+	drop     context.CancelCauseFunc
 	renewing chan struct{} // closed when renewing has ended
 	close    sync.Once
 	closed   error
@@ -40,21 +44,28 @@ type Held struct {
 func (l *Lease) hold(ctx context.Context, me string, last *coordinationv1.Lease, taken time.Time) *Held {
 	h := &Held{lease: l, identity: me, last: last, renewing: make(chan struct{})}
 	h.held, h.end = context.WithCancelCause(ctx)
+	h.kept, h.drop = context.WithCancelCause(context.WithoutCancel(ctx))
 	go h.renew(taken)
 	return h
 }
 
 // Context returns a context that ends when the lease is lost, before another holder can
 // take it; then its cause wraps ErrLost. It also ends with the context given to Acquire,
-// and with Close.
+// after which the lease is renewed until Close, and with Close.
 func (h *Held) Context() context.Context { return h.held }
 
 // Identity returns the name under which the lease is held.
 func (h *Held) Identity() string { return h.identity }
 
-// renew renews the lease periodically, and ends the context when that has failed for
-// too long or another holder has the lease. The time counts from before the last
-// successful request: other processes count from after it.
+// lose ends everything because the lease is lost.
+func (h *Held) lose(err error) {
+	h.end(err)
+	h.drop(err)
+}
+
+// renew renews the lease periodically until it is closed, and ends the context when that
+// has failed for too long or another holder has the lease. The time counts from before
+// the last successful request: other processes count from after it.
 func (h *Held) renew(renewed time.Time) {
 	defer close(h.renewing)
 	opts := h.lease.opts
@@ -62,24 +73,24 @@ func (h *Held) renew(renewed time.Time) {
 	var failed atomic.Pointer[error] // the error of the last try, if it failed
 	deadline := time.AfterFunc(opts.Renew-opts.Now().Sub(renewed), func() {
 		if err := failed.Load(); err != nil {
-			h.end(fmt.Errorf("%w: renewing it failed: %w", ErrLost, *err))
+			h.lose(fmt.Errorf("%w: renewing it failed: %w", ErrLost, *err))
 			return
 		}
-		h.end(fmt.Errorf("%w: renewing it failed: %w", ErrLost, errNoResponse))
+		h.lose(fmt.Errorf("%w: renewing it failed: %w", ErrLost, errNoResponse))
 	})
 	defer deadline.Stop()
 	for {
-		opts.Sleep(h.held, opts.Retry)
-		if h.held.Err() != nil {
+		opts.Sleep(h.kept, opts.Retry)
+		if h.kept.Err() != nil {
 			return
 		}
 		tried := opts.Now()
-		err := h.write(h.held, func(last *coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
+		err := h.write(h.kept, func(last *coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
 			return h.lease.spec(h.identity, last)
 		})
 		switch {
 		case errors.Is(err, ErrLost):
-			h.end(err)
+			h.lose(err)
 			return
 		case err != nil:
 			failed.Store(&err)
@@ -125,8 +136,9 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 func (h *Held) Close() error {
 	h.close.Do(func() {
 		h.end(errReleased)
+		h.drop(errReleased)
 		<-h.renewing
-		if errors.Is(context.Cause(h.held), ErrLost) {
+		if errors.Is(context.Cause(h.kept), ErrLost) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.held), h.lease.opts.Renew)

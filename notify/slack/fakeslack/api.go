@@ -245,9 +245,13 @@ func (s *Server) tooManyUpdates() time.Duration {
 
 // tooFast asks the client to retry later, in whole seconds.
 func tooFast(w http.ResponseWriter, wait time.Duration) {
-	seconds := (wait + time.Second - 1) / time.Second
-	w.Header().Set("Retry-After", strconv.Itoa(int(max(seconds, 1))))
+	w.Header().Set("Retry-After", seconds(wait))
 	writeJSON(w, http.StatusTooManyRequests, map[string]any{"ok": false, "error": "ratelimited"})
+}
+
+// seconds returns a pause as Retry-After has it.
+func seconds(wait time.Duration) string {
+	return strconv.Itoa(int(max((wait+time.Second-1)/time.Second, 1)))
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -269,6 +273,13 @@ func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, f Fault) bool
 	case f.Status == http.StatusTooManyRequests && f.RetryAfter > 0:
 		tooFast(w, f.RetryAfter)
 	case f.Status != 0:
+		if f.RetryAfter > 0 {
+			w.Header().Set("Retry-After", seconds(f.RetryAfter))
+		}
+		if f.Error != "" {
+			writeJSON(w, f.Status, map[string]any{"ok": false, "error": f.Error})
+			return true
+		}
 		w.WriteHeader(f.Status)
 	case f.Error != "":
 		if _, ok := s.config.Webhooks[r.URL.Path]; ok {

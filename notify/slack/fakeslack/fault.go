@@ -16,9 +16,9 @@ import (
 
 // Fault is how the server fails a request. The zero value is no fault.
 type Fault struct {
-	// Status is returned with an empty body.
+	// Status is returned with an empty body, or with Error as Slack returns its codes.
 	Status int `json:"status,omitempty"`
-	// RetryAfter is returned with a Status of 429, in whole seconds.
+	// RetryAfter is returned with Status, in whole seconds.
 	RetryAfter time.Duration `json:"retryAfter,omitempty"`
 	// Error is returned as Slack returns its error codes.
 	Error string `json:"error,omitempty"`
