@@ -33,7 +33,7 @@ func TestReportedCases(t *testing.T) {
 // notYet are the hostile cases that do not come out right yet. One that does, or does
 // not exist, fails the test.
 var notYet = []string{
-	"alias-expression", 
+	"alias-expression",
 	"nearly-every-namespace", "nearly-every-port", "poison-port", "solver-faked",
 	"traefik-every-host", "traefik-expression", "traefik-priority", "unowned-signs",
 }
