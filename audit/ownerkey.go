@@ -2,7 +2,6 @@ package audit
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -49,7 +48,7 @@ func FindOwnerKey(snap *snapshot.Snapshot, rows []NamespaceOwner) *OwnerKeyHint 
 		}
 		of++
 		see := func(key, value string, annotation bool) {
-			if !namesOwners(key) || !looksLikeOwner(value) {
+			if !snapshot.NamesOwners(key) || !looksLikeOwner(value) {
 				return
 			}
 			c := candidate{key, annotation}
@@ -87,53 +86,6 @@ func (h *OwnerKeyHint) compare(o *OwnerKeyHint) int {
 // systemNamespace reports whether a namespace is one of Kubernetes itself, which no team
 // of the cluster owns.
 func systemNamespace(name string) bool { return strings.HasPrefix(name, "kube-") }
-
-// namesOwners reports whether a key looks as if its values named owners: a word of its
-// last part says so. A key such as env is left out however many Namespaces carry it: as an
-// owner key it would merge all teams of a stage into one owner.
-func namesOwners(key string) bool {
-	_, name, ok := strings.Cut(key, "/")
-	if !ok {
-		name = key
-	}
-	for _, word := range words(name) {
-		if slices.Contains([]string{
-			"owner", "owners", "owned", "team", "teams", "squad", "tribe", "crew", "tenant", "department", "dept",
-			"maintainer", "maintainers", "responsible",
-		}, word) {
-			return true
-		}
-	}
-	return false
-}
-
-// words splits a name at what is not a letter, and before each capital letter after a small
-// one, and returns the parts in lower case.
-func words(name string) []string {
-	var out []string
-	var word []rune
-	end := func() {
-		if len(word) > 0 {
-			out = append(out, strings.ToLower(string(word)))
-			word = nil
-		}
-	}
-	small := false
-	for _, r := range name {
-		switch {
-		case !unicode.IsLetter(r):
-			end()
-		case unicode.IsUpper(r) && small:
-			end()
-			word = append(word, r)
-		default:
-			word = append(word, r)
-		}
-		small = unicode.IsLower(r)
-	}
-	end()
-	return out
-}
 
 // looksLikeOwner reports whether a value can be the name of a team: printable text on one
 // line that is not a number or a truth value, as in team-required: "true".

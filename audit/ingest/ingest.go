@@ -25,6 +25,8 @@ type Ingester struct {
 	strings   map[string]string
 	labels    map[string]snapshot.Labels
 	key       []byte // of labels that are looked for
+	ports     map[string][]snapshot.PortRange
+	naming    map[string]bool // keys of annotations, and whether they name owners or channels
 }
 
 // New returns an Ingester. The owner that an object names is the value of the first of
@@ -34,6 +36,8 @@ func New(ownerKeys []string) *Ingester {
 		ownerKeys: slices.Clone(ownerKeys),
 		strings:   map[string]string{},
 		labels:    map[string]snapshot.Labels{},
+		ports:     map[string][]snapshot.PortRange{},
+		naming:    map[string]bool{},
 		aliases:   snapshot.Aliases(),
 		dns:       dnsBelow(hostsource.ExternalDNSPrefixes()),
 	}
@@ -78,6 +82,7 @@ func (in *Ingester) controller(o *metav1.ObjectMeta) snapshot.Controller {
 		if r.Controller != nil && *r.Controller {
 			return snapshot.Controller{
 				Group: in.intern(groupOf(r.APIVersion)), Kind: in.intern(r.Kind), Name: in.intern(r.Name),
+				UID: snapshot.UIDOf(string(r.UID)),
 			}
 		}
 	}

@@ -2,8 +2,7 @@ package ingest
 
 import (
 	"cmp"
-	"maps"
-	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,22 +25,28 @@ func (in *Ingester) Namespace(o *corev1.Namespace) snapshot.Namespace {
 	}
 }
 
-// What is kept of the annotations of a Namespace: enough for the name of a team or a
-// channel, and of few annotations.
-const (
-	longestAnnotation = 128
-	mostAnnotations   = 32
-)
+// longestAnnotation is more bytes than the name of a team has, or of a channel.
+const longestAnnotation = 128
 
-// annotations returns the short annotations of a Namespace, the first few by key.
+// annotations returns the short annotations of a Namespace that look as if they named its
+// owners or a channel.
 func (in *Ingester) annotations(all map[string]string) snapshot.Labels {
-	short := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if value := all[key]; len(value) <= longestAnnotation && len(short) < mostAnnotations {
-			short[key] = strings.Clone(value)
+	var kept map[string]string
+	for key, value := range all {
+		naming, known := in.naming[key]
+		if !known {
+			naming = snapshot.NamesOwners(key) || snapshot.NamesChannel(key)
+			in.naming[strings.Clone(key)] = naming
 		}
+		if !naming || len(value) > longestAnnotation {
+			continue
+		}
+		if kept == nil {
+			kept = map[string]string{}
+		}
+		kept[strings.Clone(key)] = strings.Clone(value)
 	}
-	return in.labelSet(short)
+	return in.labelSet(kept)
 }
 
 // longestChannel is more bytes than the name of a channel has. An annotation can be
@@ -65,13 +70,15 @@ func (in *Ingester) channelOf(o *corev1.Namespace) string {
 // Pod returns the fact of a Pod. A pod that is being deleted still has its network; one
 // that succeeded or failed does not.
 func (in *Ingester) Pod(o *corev1.Pod) snapshot.Pod {
+	phase := o.Status.Phase
 	return snapshot.Pod{
 		Meta:           in.meta("", "Pod", &o.ObjectMeta),
 		Controller:     in.controller(&o.ObjectMeta),
 		Labels:         in.labelSet(o.Labels),
 		HostNetwork:    o.Spec.HostNetwork,
 		ServiceAccount: in.account(&o.Spec),
-		Finished:       o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed,
+		Finished:       phase == corev1.PodSucceeded || phase == corev1.PodFailed,
+		Pending:        phase == "" || phase == corev1.PodPending,
 	}
 }
 
@@ -86,7 +93,9 @@ func (in *Ingester) ReplicationController(o *corev1.ReplicationController) snaps
 
 // Deployment returns the fact of a Deployment.
 func (in *Ingester) Deployment(o *appsv1.Deployment) snapshot.Workload {
-	return in.workload(appsv1.GroupName, "Deployment", &o.ObjectMeta, &o.Spec.Template)
+	w := in.workload(appsv1.GroupName, "Deployment", &o.ObjectMeta, &o.Spec.Template)
+	w.Ports = in.declaredPorts(&o.Spec.Template.Spec)
+	return w
 }
 
 // ReplicaSet returns the fact of a ReplicaSet.
@@ -96,12 +105,16 @@ func (in *Ingester) ReplicaSet(o *appsv1.ReplicaSet) snapshot.Workload {
 
 // StatefulSet returns the fact of a StatefulSet.
 func (in *Ingester) StatefulSet(o *appsv1.StatefulSet) snapshot.Workload {
-	return in.workload(appsv1.GroupName, "StatefulSet", &o.ObjectMeta, &o.Spec.Template)
+	w := in.workload(appsv1.GroupName, "StatefulSet", &o.ObjectMeta, &o.Spec.Template)
+	w.Ports = in.declaredPorts(&o.Spec.Template.Spec)
+	return w
 }
 
 // DaemonSet returns the fact of a DaemonSet.
 func (in *Ingester) DaemonSet(o *appsv1.DaemonSet) snapshot.Workload {
-	return in.workload(appsv1.GroupName, "DaemonSet", &o.ObjectMeta, &o.Spec.Template)
+	w := in.workload(appsv1.GroupName, "DaemonSet", &o.ObjectMeta, &o.Spec.Template)
+	w.Ports = in.declaredPorts(&o.Spec.Template.Spec)
+	return w
 }
 
 // CronJob returns the fact of a CronJob, with the pod template inside its job template.
@@ -122,7 +135,9 @@ func (in *Ingester) Job(o *batchv1.Job) snapshot.Workload {
 }
 
 func (in *Ingester) workload(group, kind string, o *metav1.ObjectMeta, t *corev1.PodTemplateSpec) snapshot.Workload {
-	w := snapshot.Workload{Meta: in.meta(group, kind, o), Controller: in.controller(o)}
+	w := snapshot.Workload{
+		Meta: in.meta(group, kind, o), Identity: snapshot.UIDOf(string(o.UID)), Controller: in.controller(o),
+	}
 	if t != nil {
 		in.template(&w, t)
 	}
@@ -143,4 +158,29 @@ func (in *Ingester) account(spec *corev1.PodSpec) string {
 		return ""
 	}
 	return in.intern(name)
+}
+
+// declaredPorts returns the ports that the containers of a pod declare. The same list is
+// kept once, because most workloads declare one of a few.
+func (in *Ingester) declaredPorts(spec *corev1.PodSpec) []snapshot.PortRange {
+	in.key = in.key[:0]
+	n := 0
+	for i := range spec.Containers {
+		for _, p := range spec.Containers[i].Ports {
+			in.key = append(strconv.AppendInt(append(in.key, p.Protocol...), int64(p.ContainerPort), 10), ' ')
+			n++
+		}
+	}
+	if kept, ok := in.ports[string(in.key)]; ok || n == 0 {
+		return kept
+	}
+	out := make([]snapshot.PortRange, 0, n)
+	for i := range spec.Containers {
+		for _, p := range spec.Containers[i].Ports {
+			protocol := snapshot.Protocol(in.intern(string(cmp.Or(p.Protocol, corev1.ProtocolTCP))))
+			out = append(out, snapshot.PortRange{Protocol: protocol, First: p.ContainerPort, Last: p.ContainerPort})
+		}
+	}
+	in.ports[string(in.key)] = out
+	return out
 }

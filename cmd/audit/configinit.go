@@ -149,7 +149,7 @@ func writeTeams(line func(string, ...any), snap *snapshot.Snapshot, c *config.Co
 		}
 		namespaces[owner] = append(namespaces[owner], ns.Name)
 		for key, value := range ns.Annotations.All() {
-			if mayNameChannel(key) {
+			if snapshot.NamesChannel(key) {
 				channels[owner] = append(channels[owner], fmt.Sprintf("annotation %s of Namespace %s says %s", key, ns.Name, strconv.Quote(value)))
 			}
 		}
@@ -188,12 +188,6 @@ func ownerByKeys(ns *snapshot.Namespace, keys []string) string {
 		}
 	}
 	return ""
-}
-
-// mayNameChannel reports whether an annotation looks as if it named a channel.
-func mayNameChannel(key string) bool {
-	key = strings.ToLower(key)
-	return strings.Contains(key, "slack") || strings.HasSuffix(key, "chat") || strings.HasSuffix(key, "channel")
 }
 
 // exemptNamespaces returns the namespaces that a first config exempts: those of Kubernetes
