@@ -24,6 +24,9 @@ type Reconciler struct {
 	// Senders returns the names of the senders that notify an owner of the findings
 	// of a rule. Without it no one is notified.
 	Senders func(rule, owner string) []string
+	// SameReader reports whether an owner is notified where a former owner of a finding
+	// was, because they are the same under another name. Nil: never.
+	SameReader func(rule string, was Notification, owner string) bool
 	// MaxNotifications is how many owners, and how many notifications, one for each
 	// owner and sender, a finding keeps. Further owners are not notified, but the
 	// fallback owner is, if there is one. Zero is no limit.
@@ -52,6 +55,9 @@ func (r Reconciler) Reconcile(stored []Record, ev *Evaluation) []Transition {
 		}
 	}
 	for i := range out {
+		if r.SameReader != nil && r.Senders != nil && out[i].Why != ReasonCarriedOver {
+			rename(&out[i].Record, r.SameReader)
+		}
 		setPending(&out[i], r.Senders, r.MaxNotifications, r.clock())
 	}
 	r.markStorm(out)

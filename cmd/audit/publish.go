@@ -17,6 +17,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/audit/kube/events"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/cmd/audit/serve"
 	"github.com/eventuallytrue/audit/notify/metrics"
@@ -104,14 +105,18 @@ func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)
 		return nil, err
 	}
 	var p publication
-	if o.lease.elect && !o.dryRun {
-		if p.lock, err = o.lease.open(cfg, o.namespace, unreleased); err != nil {
-			return nil, err
-		}
-	}
 	n := &notifying{
 		config: &o.config, token: o.getenv(slackTokenEnv), slackURL: o.slackURL, namespace: o.namespace,
 		leased: o.lease.elect, dryRun: o.dryRun, now: o.now, retryRefused: o.retryRefused,
+	}
+	if o.lease.elect && !o.dryRun {
+		note := func() lease.Note {
+			return lease.Note{Config: o.configDigest, Delivery: n.digest(o.configDigest), At: o.now()}
+		}
+		if p.lock, err = o.lease.open(cfg, o.namespace, note, unreleased); err != nil {
+			return nil, err
+		}
+		n.changedAt = func() time.Time { return p.lock.history().DeliverySince }
 	}
 	notifiers, err := n.open(findings)
 	if err != nil {
@@ -183,6 +188,9 @@ func (o *publishOptions) hold(rule string) audit.Hold {
 // sweep sweeps and publishes under a lock.
 func (o *publishOptions) sweep(ctx context.Context, p *publication, set []*rules.Rule, readWithin time.Duration, lock audit.Lock) (*audit.Result, *audit.Published, error) {
 	res, published, err := audit.SweepAndPublish(ctx, timed{o.source, readWithin}, set, &o.config, o.now, p.publisher, lock)
+	if failures := p.lock.contested(o.now()); res != nil {
+		res.Unpublished = append(failures, res.Unpublished...)
+	}
 	p.events.record(ctx, res, published)
 	return res, published, err
 }
