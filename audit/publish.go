@@ -123,7 +123,7 @@ func (s thenSource) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot
 func (p *Published) findings() []Finding {
 	ev := Evaluation{}
 	for _, t := range p.Transitions {
-		if !t.Delete && t.Record.State != StateResolved {
+		if !t.Delete && t.Why != ReasonKept && t.Record.State != StateResolved {
 			ev.Findings = append(ev.Findings, t.current())
 		}
 	}
