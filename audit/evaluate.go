@@ -206,6 +206,7 @@ func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outc
 	}()
 	settings := e.config.Settings(rule)
 	result, err := rule.Run(rules.Input{
+		Now:        e.now,
 		View:       snap.View(slices.Concat(rule.Needs, rule.Uses)...),
 		Owner:      e.owners.of,
 		Directions: settings.Directions,
@@ -240,6 +241,10 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 	objects := slices.Clone(v.Objects)
 	slices.SortStableFunc(objects, rules.CompareObjects)
 	id := rules.ID(rule.Name, v.Subject)
+	state := StateOpen
+	if _, seen := e.previous.FirstSeen[id]; v.Provisional && !seen {
+		state = StatePending
+	}
 	f := Finding{
 		ID:        id,
 		Rule:      rule.Name,
@@ -251,10 +256,12 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 		Message:   v.Message,
 		Cause:     v.Cause,
 		Remedy:    v.Remedy,
-		State:     StateOpen,
+		State:     state,
 		FirstSeen: e.previous.firstSeen(id, e.now),
 		Objects:   objects,
-		Ranks:     e.owners.ranks(v),
+
+		Provisional: v.Provisional,
+		Ranks:       e.owners.ranks(v),
 	}
 	f.Culprit = f.culprit()
 	return f

@@ -81,6 +81,10 @@ func (d *packetDraw) namespace(name string) {
 	}
 	if d.in(15) {
 		ns.Status.Phase = corev1.NamespaceTerminating
+		// An hour ago is stuck, and so is an unknown time.
+		if ago := oneOf(d, -time.Minute, time.Minute, time.Hour, 0); ago != 0 {
+			ns.DeletionTimestamp = new(metav1.NewTime(packetNow().Add(-ago)))
+		}
 	}
 	d.cluster = append(d.cluster, ns)
 }
@@ -179,6 +183,11 @@ func (d *packetDraw) pod(meta metav1.ObjectMeta, t corev1.PodTemplateSpec, owner
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Robot", Name: "w0", Controller: &controls}}
 	default:
 		pod.OwnerReferences = owners
+		if len(owners) > 0 && d.in(10) { // by somebody who forges
+			forged := *owners[0].DeepCopy()
+			forged.UID = "00000000-0000-4000-8000-000000000000"
+			pod.OwnerReferences = []metav1.OwnerReference{forged}
+		}
 	}
 	d.cluster = append(d.cluster, pod)
 }

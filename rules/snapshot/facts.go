@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"hash/fnv"
 	"strings"
 	"time"
 )
@@ -12,7 +13,9 @@ type Meta struct {
 	Namespace string // empty for cluster-wide kinds
 	Name      string
 	Created   time.Time // zero where a manifest does not tell
-	Deleting  bool      // has a deletionTimestamp
+	// Deletion is what is known of the deletion of the object, nil unless it is being
+	// deleted.
+	Deletion *Deletion
 	// HostsSet is the latest time at which the hosts in the object's spec can have
 	// received their present value: Created if they never changed since. It is
 	// zero if unknown. Set for objects that claim hosts only.
@@ -23,6 +26,39 @@ type Meta struct {
 	Creator string
 	Part    int      // which of the facts of an object that holds several
 	Owner   OwnerKey // the owner that the object itself names
+}
+
+// Deletion is what is known of the deletion of an object that is still there.
+type Deletion struct {
+	At time.Time // zero if unknown
+	// Held says for people what the object waits for: its finalizers, and for a
+	// Namespace what the namespace controller reports. Empty if unknown.
+	Held string
+}
+
+// Deleting reports whether the object is being deleted.
+func (m *Meta) Deleting() bool { return m.Deletion != nil }
+
+// freshDeletion is how long a deletion usually takes at most.
+const freshDeletion = 10 * time.Minute
+
+// Fresh reports whether the object may be gone soon: a deletion that takes longer is
+// stuck. One that is in the future, by a clock that is ahead, is fresh; one whose time is
+// unknown is not.
+func (d *Deletion) Fresh(now time.Time) bool {
+	return !d.At.IsZero() && now.Sub(d.At) < freshDeletion
+}
+
+// String describes the deletion for people.
+func (d *Deletion) String() string {
+	text := "being deleted"
+	if !d.At.IsZero() {
+		text += " since " + d.At.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	if d.Held != "" {
+		text += ", held by " + d.Held
+	}
+	return text
 }
 
 // Ref identifies an object across reads: group, kind, namespace and name. It
@@ -68,8 +104,7 @@ type OwnerKey struct {
 // Namespace is the fact of a Namespace.
 type Namespace struct {
 	Meta
-	Labels      Labels
-	Terminating bool // deleted, or in phase Terminating
+	Labels Labels
 	// Annotations are the short ones whose keys look as if they named owners or channels,
 	// for people who look for such a key. Rules do not depend on them.
 	Annotations Labels
@@ -165,23 +200,51 @@ type IngressClassParams struct {
 	Grouped bool
 }
 
+// UID is the identity of an object in a form that takes little memory, zero if a
+// manifest tells none. Two objects never share one by accident. Someone who wants
+// them to could as well write down the other object's UID, which is no secret.
+type UID uint64
+
+// UIDOf returns the UID of an object.
+func UIDOf(uid string) UID {
+	if uid == "" {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write([]byte(uid))
+	return max(UID(h.Sum64()), 1)
+}
+
 // Controller is the owner reference that controls an object, zero if none does.
+// Whoever writes the object writes it, so it holds only for an object that exists
+// and has this UID.
 type Controller struct {
 	Group, Kind, Name string
+	UID               UID
+}
+
+// Is reports whether the reference is to the object. One without a UID is of a
+// manifest that no API server has seen, and is taken by its name.
+func (c Controller) Is(w *Workload) bool {
+	return c.Group == w.Group && c.Kind == w.Kind && c.Name == w.Name && (w.Identity == 0 || w.Identity == c.UID)
 }
 
 // Workload is the fact of an object that creates pods: Deployment, StatefulSet,
 // DaemonSet, ReplicaSet, ReplicationController, Job or CronJob.
 type Workload struct {
 	Meta
+	Identity    UID
 	Controller  Controller
 	PodLabels   Labels // of the pod template, not the workload's own
 	HostNetwork bool   // of the pod template
 	// ServiceAccount is the name of the account that the pod template names, empty
 	// for the one called DefaultServiceAccount.
 	ServiceAccount string
-	Finished       bool   // a Job that completed or failed
-	UID            string // of a Job, whose pods have it in a label; else empty
+	// Ports are those that the containers of a Deployment, StatefulSet or DaemonSet
+	// declare, in their order. Declaring a port opens nothing.
+	Ports    []PortRange
+	Finished bool   // a Job that completed or failed
+	UID      string // of a Job, whose pods have it in a label; else empty
 }
 
 // Pod is the fact of a Pod.
@@ -193,4 +256,7 @@ type Pod struct {
 	// ServiceAccount is the name of its account, empty for DefaultServiceAccount.
 	ServiceAccount string
 	Finished       bool // phase Succeeded or Failed: it has no network any more
+	// Pending is true of a pod that was not seen to run, and may never. Its node proves
+	// nothing: whoever creates a pod may name any node.
+	Pending bool
 }
