@@ -177,7 +177,7 @@ type Finding struct {
 	Subject   Subject   `json:"subject"`
 	Verdict   string    `json:"verdict,omitempty"`
 	Culprit   string    `json:"culprit,omitempty"` // the namespace that caused it
-	Owners    []string  `json:"owners"` // who is notified
+	Owners    []string  `json:"owners"`            // who is notified
 	Message   string    `json:"message"`
 	Cause     string    `json:"cause,omitempty"`
 	Remedy    string    `json:"remedy,omitempty"`
