@@ -38,6 +38,8 @@ type Options struct {
 	ExternalDNSPrefixes []string
 	// HostSources are the kinds that snapshot.HostSources expands to.
 	HostSources []hostsource.Source
+	// Limits bound what is kept of objects.
+	Limits ingest.Limits
 	// PageSize is that of kube.Options.
 	PageSize int64
 	// Parallel is the number of kinds read at once; 6 by default.
@@ -101,7 +103,8 @@ func (s *Source) Usage() kube.Usage { return s.client.Usage() }
 
 // ingester returns what makes facts, for one reader.
 func (s *Source) ingester() *ingest.Ingester {
-	return ingest.New(s.opts.OwnerKeys).KeepChannel(s.opts.ChannelAnnotation).ReadExternalDNS(s.opts.ExternalDNSPrefixes)
+	return ingest.New(s.opts.OwnerKeys).KeepChannel(s.opts.ChannelAnnotation).ReadExternalDNS(s.opts.ExternalDNSPrefixes).
+		Limit(s.opts.Limits)
 }
 
 // Read lists the given kinds in parallel. A deadline of the context leaves the kinds
