@@ -35,8 +35,21 @@ A namespace without live workloads is an advisory, and so is a pod in the host
 network, which no policy isolates. Such a pod exempts itself alone: the other pods of
 its workload are evaluated, and so is the pod template until a pod of its kind runs. A
 pod counts for the controller that it names only if that exists and has the UID that
-it gives. Whether the network plugin enforces a policy
-can't be detected from objects.
+it gives. Whether the network plugin enforces a policy can't be detected from objects.
+
+Whatever leaves out next to nothing admits everything, in the policies of every
+engine and for several rules together. At most one sixteenth may be left out:
+
+- of the public addresses of IPv4 or of IPv6, for the world; if a plugin also matches
+  pods by their addresses, and of each private range, for the cluster;
+- of the 65,535 ports of a protocol (4,095);
+- of the namespaces that exist, not counting the policy's own. A namespace is left out
+  if more than one sixteenth of its pods are.
+
+Of selectors, only those can admit the cluster that also select namespaces and pods
+which do not exist yet and have no labels: empty and negative ones (NotIn,
+DoesNotExist, and their like in other engines). A list of names never does, however few
+namespaces there are. Where traffic is denied or pods are selected, nothing is rounded.
 
 What is read, and what is not:
 
@@ -114,7 +127,7 @@ func run(in rules.Input) (rules.Result, error) {
 // memory than the facts.
 func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	workloads := workloads.Live(v)
-	policies := policy.Compile(v)
+	policies := policy.Compile(v, workloads)
 	off := unenforced(v)
 	metas := map[string]*snapshot.Meta{}
 	for ns := range v.Namespaces() {
