@@ -55,7 +55,7 @@ func (v *validator) unknownRule(name string) string {
 	}
 	slices.Sort(known)
 	hint := ""
-	if meant := suggest(name, known); meant != "" {
+	if meant := Suggest(name, known); meant != "" {
 		hint = fmt.Sprintf(", did you mean %s?", meant)
 	}
 	return fmt.Sprintf("unknown rule%s (rules: %s)", hint, strings.Join(known, ", "))
@@ -164,7 +164,7 @@ func (v *validator) hostSources() {
 	if len(v.c.HostSources) == 0 {
 		return
 	}
-	ready := slices.Concat(hostsource.BuiltIn(), hostsource.ExternalDNS(hostsource.ExternalDNSPrefixes()))
+	ready := slices.Concat(hostsource.BuiltIn(), hostsource.Unread(), hostsource.ExternalDNS(hostsource.ExternalDNSPrefixes()))
 	first := map[snapshot.Kind]string{}
 	for i := range v.c.HostSources {
 		path := index("hostSources", i)
@@ -252,7 +252,7 @@ func suggestSource(kind snapshot.Kind, ready []hostsource.Source) string {
 		known[i] = string(ready[i].Kind)
 	}
 	slices.Sort(known)
-	if meant := suggest(string(kind), known); meant != "" {
+	if meant := Suggest(string(kind), known); meant != "" {
 		return fmt.Sprintf(", did you mean %s?", meant)
 	}
 	return ", want one of: " + strings.Join(known, ", ")

@@ -16,9 +16,6 @@ func hostObjectClaims(c *claims, in rules.Input) {
 	gateways := newIstioGateways(in.View)
 	var points entryPoints
 	for o := range in.View.HostObjects() {
-		if leaving(in.View, &o.Meta) {
-			continue
-		}
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
 			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
@@ -30,7 +27,7 @@ func hostObjectClaims(c *claims, in rules.Input) {
 			switch {
 			case len(b.Lanes) == 0:
 			case b.Gateway == "":
-				points.add(b, &o.Meta, owner)
+				points.add(b, &o.Meta, owner, c.leavingOf(&o.Meta))
 			case gateways.admitAt(b, o.Namespace, ""):
 				c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, snapshot.FromHostSource, true).lanes = b.Lanes
 			}
@@ -41,7 +38,7 @@ func hostObjectClaims(c *claims, in rules.Input) {
 
 // addFrom records a claim of an object of a host source and returns it.
 func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, deep bool) *claim {
-	to := c.of(host, object, owner, how)
+	to := c.of(host, object, owner, how, c.leavingOf(object))
 	to.deep = to.deep || deep
 	to.bound(object.HostsSet)
 	return to
@@ -68,9 +65,40 @@ func readBySources(v *snapshot.View) iter.Seq[*snapshot.HostObject] {
 func unreadObjects(in rules.Input) []snapshot.Fault {
 	var out []snapshot.Fault
 	for o := range readBySources(in.View) {
-		if o.Err != "" && !leaving(in.View, &o.Meta) {
+		if o.Err != "" {
 			out = append(out, snapshot.Fault{Ref: o.Ref(), Resource: o.Resource(), Reason: o.Err})
 		}
+	}
+	return out
+}
+
+// unreadKinds returns an advisory for each kind that carries hosts and was not read.
+func unreadKinds(in rules.Input) []rules.Advisory {
+	byKind := map[snapshot.Kind][]*snapshot.UnreadHosts{}
+	for u := range in.View.UnreadHosts() {
+		byKind[u.Kind] = append(byKind[u.Kind], u)
+	}
+	var out []rules.Advisory
+	for kind, list := range byKind {
+		a := rules.Advisory{Subject: rules.Subject{Kind: "CustomResourceDefinition", Name: string(kind)}}
+		count, namespaces := 0, []string(nil)
+		for _, u := range list {
+			count += u.Count
+			if u.Unknown == "" && len(namespaces) < maxListed {
+				namespaces = append(namespaces, u.Namespace)
+				a.Owners = append(a.Owners, in.Owner(&snapshot.Meta{Namespace: u.Namespace}))
+			}
+		}
+		first := list[0]
+		there := fmt.Sprintf("%s of kind %s in namespace %s", rules.Count(count, "object"), first.Object, strings.Join(namespaces, ", "))
+		switch {
+		case first.Unknown != "":
+			there = fmt.Sprintf("whether there are objects of kind %s is unknown (%s)", first.Object, first.Unknown)
+		case len(list) > len(namespaces):
+			there += fmt.Sprintf(" and %d more", len(list)-len(namespaces))
+		}
+		a.Message = there + ": what hosts they claim was not evaluated. Add a host source to the config: " + first.Setting
+		out = append(out, a)
 	}
 	return out
 }
@@ -80,9 +108,6 @@ func unreadObjects(in rules.Input) []snapshot.Fault {
 func unreadHosts(in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
 	for o := range readBySources(in.View) {
-		if leaving(in.View, &o.Meta) {
-			continue
-		}
 		var message string
 		switch {
 		case o.Err != "":

@@ -5,8 +5,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// ingressClaims adds the claims of Ingresses. Objects that are being deleted claim
-// nothing, and neither does a genuine solver of an ACME challenge, which borrows
+// ingressClaims adds the claims of Ingresses. A genuine solver of an ACME challenge, which borrows
 // the host of the certificate for a minute.
 func ingressClaims(c *claims, in rules.Input, classes *classes) {
 	for ing := range in.View.Ingresses() {
@@ -45,7 +44,7 @@ func (c *claim) takeAddresses(ing *snapshot.Ingress) {
 
 // claimsHosts reports whether an Ingress can claim hosts at all.
 func claimsHosts(v *snapshot.View, ing *snapshot.Ingress) bool {
-	return !leaving(v, &ing.Meta) && !isSolver(ing)
+	return !isSolver(ing)
 }
 
 // isSolver reports whether an Ingress is a genuine HTTP01 solver: cert-manager's

@@ -13,7 +13,9 @@ type Meta struct {
 	Namespace string // empty for cluster-wide kinds
 	Name      string
 	Created   time.Time // zero where a manifest does not tell
-	Deleting  bool      // has a deletionTimestamp
+	// Deletion is what is known of the deletion of the object, nil unless it is being
+	// deleted.
+	Deletion *Deletion
 	// HostsSet is the latest time at which the hosts in the object's spec can have
 	// received their present value: Created if they never changed since. It is
 	// zero if unknown. Set for objects that claim hosts only.
@@ -24,6 +26,39 @@ type Meta struct {
 	Creator string
 	Part    int      // which of the facts of an object that holds several
 	Owner   OwnerKey // the owner that the object itself names
+}
+
+// Deletion is what is known of the deletion of an object that is still there.
+type Deletion struct {
+	At time.Time // zero if unknown
+	// Held says for people what the object waits for: its finalizers, and for a
+	// Namespace what the namespace controller reports. Empty if unknown.
+	Held string
+}
+
+// Deleting reports whether the object is being deleted.
+func (m *Meta) Deleting() bool { return m.Deletion != nil }
+
+// freshDeletion is how long a deletion usually takes at most.
+const freshDeletion = 10 * time.Minute
+
+// Fresh reports whether the object may be gone soon: a deletion that takes longer is
+// stuck. One that is in the future, by a clock that is ahead, is fresh; one whose time is
+// unknown is not.
+func (d *Deletion) Fresh(now time.Time) bool {
+	return !d.At.IsZero() && now.Sub(d.At) < freshDeletion
+}
+
+// String describes the deletion for people.
+func (d *Deletion) String() string {
+	text := "being deleted"
+	if !d.At.IsZero() {
+		text += " since " + d.At.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	if d.Held != "" {
+		text += ", held by " + d.Held
+	}
+	return text
 }
 
 // Ref identifies an object across reads: group, kind, namespace and name. It
@@ -69,8 +104,7 @@ type OwnerKey struct {
 // Namespace is the fact of a Namespace.
 type Namespace struct {
 	Meta
-	Labels      Labels
-	Terminating bool // deleted, or in phase Terminating
+	Labels Labels
 	// Annotations are the short ones whose keys look as if they named owners or channels,
 	// for people who look for such a key. Rules do not depend on them.
 	Annotations Labels
@@ -206,8 +240,11 @@ type Workload struct {
 	// ServiceAccount is the name of the account that the pod template names, empty
 	// for the one called DefaultServiceAccount.
 	ServiceAccount string
-	Finished       bool   // a Job that completed or failed
-	UID            string // of a Job, whose pods have it in a label; else empty
+	// Ports are those that the containers of a Deployment, StatefulSet or DaemonSet
+	// declare, in their order. Declaring a port opens nothing.
+	Ports    []PortRange
+	Finished bool   // a Job that completed or failed
+	UID      string // of a Job, whose pods have it in a label; else empty
 }
 
 // Pod is the fact of a Pod.
