@@ -80,7 +80,11 @@ What is read, and what is not:
 A direction is not evaluated if the verdict depends on something that was not read: an
 unsupported kind of policies, a set of addresses that doesn't exist or could not be
 listed, or the labels of a ServiceAccount. The other direction is, and so is a
-verdict that is the same whatever was not read.`,
+verdict that is the same whatever was not read.
+
+An object that can't be decoded is named. Its namespace is not evaluated, and for a
+cluster-wide policy the namespaces that it may select are not, in the directions that
+it may affect.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectNamespace,
 		Needs: slices.Sorted(slices.Values(slices.Concat(snapshot.WorkloadKinds(), snapshot.PolicyKinds(),
@@ -152,6 +156,10 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	for name := range policies.Namespaces() {
 		missing(name)
 	}
+	unread := newUnread(v)
+	for name := range unread.own {
+		missing(name)
+	}
 	unsupported := map[string][2][]string{}
 	for u := range v.Unsupported() {
 		kinds := unsupported[u.Namespace]
@@ -169,10 +177,12 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 			if ns := v.Namespace(name); ns != nil {
 				labels = ns.Labels
 			}
-			n := evaluateNamespace(metas[name], off, policies.For(name, labels), workloads[name])
+			sets := policies.For(name, labels)
+			n := evaluateNamespace(metas[name], off, sets, workloads[name])
 			for _, d := range snapshot.Directions() {
 				// Some may apply to any namespace.
 				n.addUnsupported(d, slices.Concat(unsupported[""][d], unsupported[name][d]))
+				n.addUnread(d, unread.about(name, labels, d, sets[d]))
 			}
 			if !yield(n) {
 				return
