@@ -38,8 +38,15 @@ type Evaluation struct {
 	// each once.
 	Faults []ObjectFault
 
+	// Named are the owners whom the config names, or who own a namespace, as in
+	// Finding.Owners. Others are named by an object alone: anyone who can edit one can
+	// name any number of them. nil: all are.
+	Named map[string]bool
+
 	// Withheld are the IDs of findings that could not be confirmed.
 	Withheld []string
+	// Evicted are the IDs of stored findings that make room for others.
+	Evicted map[string]bool
 }
 
 // Outcome says whether a rule ran.
@@ -145,6 +152,7 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 	ev.Exceptions = uses
 	ev.Advisories = append(ev.Advisories, uses.advisories()...)
 	ev.Ownership = e.owners.all()
+	ev.Named = named(ev.Ownership, c)
 	ev.Advisories = append(ev.Advisories, channelAdvisories(ev.Ownership, c)...)
 	ev.sort()
 	return ev
@@ -239,12 +247,13 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 	if _, seen := e.previous.FirstSeen[id]; v.Provisional && !seen {
 		state = StatePending
 	}
-	return Finding{
+	f := Finding{
 		ID:        id,
 		Rule:      rule.Name,
 		Severity:  e.config.Settings(rule).Severity.Lower(v.Downgrade),
 		Subject:   v.Subject,
 		Verdict:   v.Verdict,
+		Culprit:   v.Culprit,
 		Owners:    e.names(v.Owners),
 		Message:   v.Message,
 		Cause:     v.Cause,
@@ -256,6 +265,8 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 		Provisional: v.Provisional,
 		Ranks:       e.owners.ranks(v),
 	}
+	f.Culprit = f.culprit()
+	return f
 }
 
 // names returns the names of those who are notified, sorted.
@@ -304,13 +315,14 @@ type evaluated struct {
 	notEvaluated map[string]bool          // by ID
 	exempted     map[string]bool          // by ID
 	unread       map[RuleObject]bool
+	evicted      map[string]bool // by ID
 }
 
 func indexEvaluation(ev *Evaluation) *evaluated {
 	x := &evaluated{
 		outcome: map[string]OutcomeStatus{}, findings: map[string]Finding{}, churn: ev.Churn,
 		excepted: map[string]bool{}, notEvaluated: map[string]bool{}, exempted: map[string]bool{},
-		unread: map[RuleObject]bool{},
+		unread: map[RuleObject]bool{}, evicted: ev.Evicted,
 	}
 	for _, o := range ev.Rules {
 		x.outcome[o.Rule] = o.Status

@@ -176,7 +176,8 @@ type Finding struct {
 	Severity  string    `json:"severity"` // low, medium or high
 	Subject   Subject   `json:"subject"`
 	Verdict   string    `json:"verdict,omitempty"`
-	Owners    []string  `json:"owners"` // who is notified
+	Culprit   string    `json:"culprit,omitempty"` // the namespace that caused it
+	Owners    []string  `json:"owners"`            // who is notified
 	Message   string    `json:"message"`
 	Cause     string    `json:"cause,omitempty"`
 	Remedy    string    `json:"remedy,omitempty"`

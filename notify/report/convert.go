@@ -83,7 +83,7 @@ func fromRead(r snapshot.Read) KindRead {
 func fromFinding(f audit.Finding) Finding {
 	return Finding{
 		ID: f.ID, Rule: f.Rule, Severity: f.Severity.String(), Subject: Subject(f.Subject),
-		Verdict: f.Verdict, Owners: each(f.Owners, same), Message: f.Message, Cause: f.Cause, Remedy: f.Remedy,
+		Verdict: f.Verdict, Culprit: f.Culprit, Owners: each(f.Owners, same), Message: f.Message, Cause: f.Cause, Remedy: f.Remedy,
 		State: string(f.State), FirstSeen: instant(f.FirstSeen), Objects: each(f.Objects, fromObject),
 		MoreOwners: f.MoreOwners, MoreObjects: f.MoreObjects,
 	}
