@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -94,7 +93,7 @@ func (o *sweepOptions) complete(flags *pflag.FlagSet) error {
 			return &exitError{exitUsage, err}
 		}
 	}
-	if o.set, err = o.enabledRules(); err != nil {
+	if o.set, err = o.enabledRules(o.ruleNames); err != nil {
 		return fmt.Errorf("--rule: %w", err)
 	}
 	if err := o.openSource(flags); err != nil {
@@ -139,41 +138,15 @@ func parseFailOn(word string) (rules.Severity, error) {
 	return s, nil
 }
 
-// enabledRules returns the rules that are selected by flags and enabled in the config.
-func (o *sweepOptions) enabledRules() ([]*rules.Rule, error) {
-	set, err := selectRules(o.ruleNames)
-	if err != nil {
-		return nil, err
-	}
-	var enabled []*rules.Rule
-	var off []string
-	for _, r := range set {
-		if o.config.Settings(r).Enabled {
-			enabled = append(enabled, r)
-		} else {
-			off = append(off, r.Name)
-		}
-	}
-	if len(o.ruleNames) > 0 && len(off) > 0 {
-		return nil, fmt.Errorf("disabled in %s: %s", o.configPath, strings.Join(off, ", "))
-	}
-	return enabled, nil
-}
-
 // readPrevious reads the report of an earlier sweep, if one is given.
 func (o *sweepOptions) readPrevious() error {
 	o.previous = &audit.Previous{}
 	if o.previousPath == "" {
 		return nil
 	}
-	f, err := os.Open(o.previousPath)
+	earlier, err := readReport(o.previousPath)
 	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("read previous report: %w", err)}
-	}
-	defer f.Close() // it was only read
-	earlier, err := report.Read(f)
-	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("--previous %s: %w", o.previousPath, err)}
+		return err
 	}
 	if earlier.Cluster != o.config.Cluster {
 		return &exitError{exitUsage, fmt.Errorf("--previous %s: the report is of cluster %q, but this sweep is of %q", o.previousPath, earlier.Cluster, o.config.Cluster)}
