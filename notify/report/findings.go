@@ -74,7 +74,7 @@ func (p *printer) history(indent int, r *audit.Record) {
 	for _, n := range r.Notifications {
 		var text shown
 		if n.Last != "" {
-			text = show(n.Owner) + " by " + show(n.Sender) + " of " + show(string(n.Last)) + ", " + p.when(n.At)
+			text = show(string(n.Last)) + " to " + show(n.Owner) + " by " + show(n.Sender) + ", " + p.when(n.At)
 			if n.Message.Channel != "" {
 				text += " in " + show(n.Message.Channel)
 			}
@@ -88,7 +88,7 @@ func (p *printer) history(indent int, r *audit.Record) {
 		if n.Error != "" {
 			text += ", refused: " + show(n.Error)
 		}
-		p.labeled(indent, "told", text)
+		p.labeled(indent, "sent", text)
 	}
 }
 

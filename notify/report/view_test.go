@@ -38,6 +38,17 @@ func spread(teams, each int) []audit.Finding {
 	return out
 }
 
+// squats returns hosts that the given namespaces took.
+func squats(namespaces ...string) []audit.Finding {
+	var out []audit.Finding
+	for i, ns := range namespaces {
+		f := race(fmt.Sprintf("h%d", i))
+		f.Culprit = ns
+		out = append(out, f)
+	}
+	return out
+}
+
 // lines returns what a view has of each line.
 func lines(v *View) []string {
 	var out []string
@@ -99,6 +110,12 @@ func TestViewFolds(t *testing.T) {
 		}},
 		{"what is selected", append(noDeny("shop", "a", "Egress", "Ingress"), ownerless(1)...), Selection{Severity: rules.High}, 50,
 			[]string{"shop | " + both + " | a"}},
+		{"hosts that one namespace took", squats("squat", "squat", "squat", "squat"), Selection{}, 50,
+			[]string{"4 hosts | claimed by 2 owners, last by namespace squat: h0, h1, h2, h3 | team-a, team-b"}},
+		{"not with those that another one took", squats("a", "a", "b", "b"), Selection{}, 50, []string{
+			"h0 | claimed by 2 owners | team-a, team-b", "h1 | claimed by 2 owners | team-a, team-b",
+			"h2 | claimed by 2 owners | team-a, team-b", "h3 | claimed by 2 owners | team-a, team-b",
+		}},
 		{"a finding of two owners is in both groups", []audit.Finding{race("h.example.com")}, Selection{GroupBy: "owner"}, 50, []string{
 			"team-a | h.example.com | claimed by 2 owners | team-a, team-b", "team-b | h.example.com | claimed by 2 owners | team-a, team-b",
 		}},
@@ -217,7 +234,7 @@ func TestWriteFindingsStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	harmless(t, b.String())
-	for _, want := range []string{"    told  team-a by slack of opened, ", ` in C0\x1b`, "    ended ", ", excepted\n", ": contested, retired\n"} {
+	for _, want := range []string{"    sent  opened to team-a by slack, ", ` in C0\x1b`, "    ended ", ", excepted\n", ": contested, retired\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
