@@ -74,7 +74,7 @@ type Limits struct {
 	StoredFindings Count `yaml:"storedFindings"`
 
 	// The rest bounds what is kept of one object, and of the objects of a namespace and
-	// kind: see ingest.Limits. What passes a limit is not evaluated.
+	// kind: see package budget. What passes a limit is not evaluated.
 	HostsPerObject     Count `yaml:"hostsPerObject"`     // 2,000 by default
 	HostsPerNamespace  Count `yaml:"hostsPerNamespace"`  // 20,000 by default
 	TermsPerObject     Count `yaml:"termsPerObject"`     // 20,000 by default

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/eventuallytrue/audit/audit/hostsource"
+	"github.com/eventuallytrue/audit/audit/ingest/budget"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -27,9 +28,8 @@ type Ingester struct {
 	key       []byte // of labels that are looked for
 	bytes     int    // of the remembered strings and labels
 
-	limits Limits
-	spent  map[string]amounts // by namespace
-	fresh  int                // labels of the present object that were not remembered
+	budget *budget.Budget
+	fresh  int // labels of the present object that were not remembered
 	ports  map[string][]snapshot.PortRange
 	naming map[string]bool // keys of annotations, and whether they name owners or channels
 }
@@ -45,8 +45,7 @@ func New(ownerKeys []string) *Ingester {
 		naming:    map[string]bool{},
 		aliases:   snapshot.Aliases(),
 		dns:       dnsBelow(hostsource.ExternalDNSPrefixes()),
-		limits:    DefaultLimits(),
-		spent:     map[string]amounts{},
+		budget:    budget.New(budget.Limits{}),
 	}
 }
 

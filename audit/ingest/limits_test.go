@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/audit/ingest/budget"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -23,7 +24,7 @@ func bigIngress(namespace string, i, hosts int) *networkingv1.Ingress {
 }
 
 func TestLimits(t *testing.T) {
-	in := ingest.New(nil).Limit(ingest.Limits{HostsPerObject: 10, HostsPerNamespace: 25})
+	in := ingest.New(nil).Limit(budget.Limits{HostsPerObject: 10, HostsPerNamespace: 25})
 	var f snapshot.Facts
 	add := func(o *networkingv1.Ingress) error {
 		return in.Add(&f, func() error {
@@ -58,7 +59,7 @@ func TestLimits(t *testing.T) {
 
 // Pods that share their labels cost as much as one.
 func TestLimitOfLabels(t *testing.T) {
-	in := ingest.New(nil).Limit(ingest.Limits{LabelsPerObject: 5, LabelsPerNamespace: 12})
+	in := ingest.New(nil).Limit(budget.Limits{LabelsPerObject: 5, LabelsPerNamespace: 12})
 	var f snapshot.Facts
 	add := func(set, labels int) error {
 		o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Labels: map[string]string{}}}
@@ -87,7 +88,7 @@ func TestLimitOfTerms(t *testing.T) {
 			custom = c
 		}
 	}
-	in := ingest.New(nil).Limit(ingest.Limits{TermsPerObject: 100})
+	in := ingest.New(nil).Limit(budget.Limits{TermsPerObject: 100})
 	var f snapshot.Facts
 	nets := strings.TrimSuffix(strings.Repeat(`"10.0.0.0/8",`, 200), ",")
 	err := custom.Take(in, []byte(`{"metadata":{"name":"many","namespace":"a"},"spec":{"types":["Ingress"],"ingress":[{"action":"Allow","source":{"nets":[`+nets+`]}}]}}`), &f)

@@ -17,10 +17,11 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
-	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/audit/ingest/budget"
 	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/audit/manifests"
 	"github.com/eventuallytrue/audit/notify/report"
+	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -100,6 +101,27 @@ func (o *readOptions) readConfig() error {
 	return nil
 }
 
+// enabledRules returns the rules that are selected by flags and enabled in the config.
+func (o *readOptions) enabledRules(names []string) ([]*rules.Rule, error) {
+	set, err := selectRules(names)
+	if err != nil {
+		return nil, err
+	}
+	var enabled []*rules.Rule
+	var off []string
+	for _, r := range set {
+		if o.config.Settings(r).Enabled {
+			enabled = append(enabled, r)
+		} else {
+			off = append(off, r.Name)
+		}
+	}
+	if len(names) > 0 && len(off) > 0 {
+		return nil, fmt.Errorf("disabled in %s: %s", o.configPath, strings.Join(off, ", "))
+	}
+	return enabled, nil
+}
+
 // openSource makes the source that the flags select.
 func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 	if len(o.from) > 0 {
@@ -133,8 +155,8 @@ func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 }
 
 // limitsOf returns what is kept of objects at most.
-func limitsOf(l *config.Limits) ingest.Limits {
-	return ingest.Limits{
+func limitsOf(l *config.Limits) budget.Limits {
+	return budget.Limits{
 		HostsPerObject: int(l.HostsPerObject), HostsPerNamespace: int(l.HostsPerNamespace),
 		TermsPerObject: int(l.TermsPerObject), TermsPerNamespace: int(l.TermsPerNamespace),
 		LabelsPerObject: int(l.LabelsPerObject), LabelsPerNamespace: int(l.LabelsPerNamespace),

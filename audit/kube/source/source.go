@@ -20,6 +20,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/audit/ingest/budget"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -39,7 +40,7 @@ type Options struct {
 	// HostSources are the kinds that snapshot.HostSources expands to.
 	HostSources []hostsource.Source
 	// Limits bound what is kept of objects.
-	Limits ingest.Limits
+	Limits budget.Limits
 	// PageSize is that of kube.Options.
 	PageSize int64
 	// Parallel is the number of kinds read at once; 6 by default.

@@ -33,7 +33,7 @@ type typed[O any, P objectType[O]] struct {
 	// hosts are the paths of the fields that hold a host each. An object with too many is
 	// not decoded.
 	hosts [][]protowire.Number
-	facts    sink[O]
+	facts sink[O]
 }
 
 // sink adds the facts of an object. grow makes room for those of a number of objects.

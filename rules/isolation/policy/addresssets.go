@@ -10,7 +10,8 @@ import (
 
 // addressSets are the named sets of addresses of a cluster, which rules refer to.
 type addressSets struct {
-	view *snapshot.View
+	existing *inhabitants // whom the peers of rules are held against
+	view     *snapshot.View
 	// engines has the sets of each engine, by SetEngine.
 	engines [2]struct {
 		sets    []namedSet
@@ -143,21 +144,6 @@ func (x *addressSets) bounded(e snapshot.SetEngine, cidrs []netip.Prefix) resolv
 	return resolved{cidrs: cidrs}
 }
 
-// selectorsKey returns a key that is equal only for equal selectors.
-func selectorsKey(e snapshot.SetEngine, selectors []snapshot.Selector) string {
-	key := []byte{byte(e)}
-	for _, s := range selectors {
-		for _, r := range s {
-			key = append(append(append(append(key, 1), r.Key...), 2), r.Op...)
-			for _, v := range r.Values {
-				key = append(append(key, 3), v...)
-			}
-		}
-		key = append(key, 4)
-	}
-	return string(key)
-}
-
 // few ranges are kept as they are; of many, the smallest may be left out as long as they
 // are less than negligible of all addresses together. A list of blocked addresses can
 // be thousands of ranges and close nothing.
@@ -272,7 +258,7 @@ func exclude(peers *snapshot.Peers, cidrs []netip.Prefix) {
 	for _, c := range cidrs {
 		excluded = append(excluded, snapshot.CIDR{Prefix: c})
 	}
-	if coversEverything(excluded) {
+	if coversEverything(excluded, 1) {
 		peers.Pods = nil
 	}
 }

@@ -1,4 +1,6 @@
-package ingest
+// Package budget bounds what is kept of objects, so that nobody can end a sweep by what
+// they write in their own namespace.
+package budget
 
 import (
 	"fmt"
@@ -6,8 +8,7 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Limits bound what is kept of objects, so that nobody can end a sweep by what they
-// write in their own namespace: of one object, and of those of one namespace and kind. An
+// Limits bound what is kept of one object, and of those of one namespace and kind. An
 // object that passes a limit is not evaluated. What is in no namespace has the limits of
 // one object only. A field that is zero is the default.
 type Limits struct {
@@ -26,8 +27,14 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Limit sets the limits of the Ingester, and returns it.
-func (in *Ingester) Limit(l Limits) *Ingester {
+// Budget knows what was kept so far. It is not safe for concurrent use.
+type Budget struct {
+	limits Limits
+	spent  map[string]amounts // by namespace
+}
+
+// New returns a Budget with the given limits.
+func New(l Limits) *Budget {
 	d := DefaultLimits()
 	for _, f := range []struct{ set, to *int }{
 		{&l.HostsPerObject, &d.HostsPerObject}, {&l.HostsPerNamespace, &d.HostsPerNamespace},
@@ -38,8 +45,7 @@ func (in *Ingester) Limit(l Limits) *Ingester {
 			*f.to = *f.set
 		}
 	}
-	in.limits = d
-	return in
+	return &Budget{limits: d, spent: map[string]amounts{}}
 }
 
 // amounts are how much is kept, by what the Limits bound.
@@ -48,36 +54,20 @@ type amounts struct {
 	fresh                int // of the labels, those that no other object has
 }
 
-// Add calls a function that adds the facts of one object, and holds them against the
-// limits. After an error, which may be a panic, there are no facts of the object.
-func (in *Ingester) Add(f *snapshot.Facts, take func() error) error {
-	before := *f
-	in.fresh = 0
-	err := Safely(take)
-	if err == nil {
-		err = in.charge(f, &before)
-	}
-	if err != nil {
-		*f = before
-		// Labels that were not charged must not be free for the next object.
-		clear(in.labels)
-	}
-	return err
-}
-
 // CheckHosts returns an error for an object with more hosts than one may have, so that it
 // need not be decoded.
-func (in *Ingester) CheckHosts(n int) error {
-	if most := in.limits.HostsPerObject; n > most {
+func (b *Budget) CheckHosts(n int) error {
+	if most := b.limits.HostsPerObject; n > most {
 		return fmt.Errorf("it has %d hosts, more than the limit of %d (limits.hostsPerObject)", n, most)
 	}
 	return nil
 }
 
-// charge counts the facts of an object. One that is refused costs its namespace nothing.
-func (in *Ingester) charge(f, before *snapshot.Facts) error {
-	a, namespace := in.amountsOf(f, before)
-	l := &in.limits
+// Charge counts the facts that one object added to others. fresh is how many of its labels
+// no other object has. One that is refused costs its namespace nothing.
+func (b *Budget) Charge(f, before *snapshot.Facts, fresh int) error {
+	a, namespace := amountsOf(f, before, fresh)
+	l := &b.limits
 	for _, c := range []struct {
 		what     string
 		n, limit int
@@ -89,7 +79,7 @@ func (in *Ingester) charge(f, before *snapshot.Facts) error {
 	if namespace == "" {
 		return nil
 	}
-	sum := in.spent[namespace]
+	sum := b.spent[namespace]
 	sum.hosts, sum.terms, sum.labels = sum.hosts+a.hosts, sum.terms+a.terms, sum.labels+a.fresh
 	for _, c := range []struct {
 		what        string
@@ -103,12 +93,12 @@ func (in *Ingester) charge(f, before *snapshot.Facts) error {
 				c.most, c.what, c.what)
 		}
 	}
-	in.spent[namespace] = sum
+	b.spent[namespace] = sum
 	return nil
 }
 
 // amountsOf returns how much is kept of the facts that were added, and their namespace.
-func (in *Ingester) amountsOf(f, before *snapshot.Facts) (a amounts, namespace string) {
+func amountsOf(f, before *snapshot.Facts, fresh int) (a amounts, namespace string) {
 	for _, o := range f.Ingresses[len(before.Ingresses):] {
 		namespace = o.Namespace
 		a.hosts += len(o.Hosts) + len(o.TLSHosts) + len(o.Unreadable) + len(o.Addresses)
@@ -144,11 +134,11 @@ func (in *Ingester) amountsOf(f, before *snapshot.Facts) (a amounts, namespace s
 	}
 	for _, o := range f.Pods[len(before.Pods):] {
 		namespace = o.Namespace
-		a.labels, a.fresh = o.Labels.Len(), in.fresh
+		a.labels, a.fresh = o.Labels.Len(), fresh
 	}
 	for _, o := range f.Workloads[len(before.Workloads):] {
 		namespace = o.Namespace
-		a.labels, a.fresh = o.PodLabels.Len(), in.fresh
+		a.labels, a.fresh = o.PodLabels.Len(), fresh
 	}
 	for _, o := range f.Namespaces[len(before.Namespaces):] {
 		a.labels += o.Labels.Len()
