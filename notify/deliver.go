@@ -55,6 +55,37 @@ type Deliverer struct {
 	Patience time.Duration
 	// Memory is shared by all deliveries of the process; nil: this one has no other.
 	Memory *Memory
+	// Unready is what cannot be sent now, such as without a token. It stays pending.
+	Unready []Unready
+}
+
+// Unready says that a sender lacks what it needs to send anything.
+type Unready struct {
+	Sender  string
+	Address string // to which it cannot send; empty: to any
+	Owner   string // who is notified there; empty if there are others
+	Reason  string
+}
+
+// NotReady returns what cannot be sent, sorted. Each is a failed delivery, also while
+// nothing is pending: otherwise no one would know before something is.
+func (d *Deliverer) NotReady() []audit.Delivery {
+	var out []audit.Delivery
+	for _, u := range d.Unready {
+		out = append(out, audit.Delivery{Sender: u.Sender, Owner: u.Owner, Result: audit.DeliveryFailed, Reason: u.Reason, NotReady: true})
+	}
+	slices.SortFunc(out, audit.CompareDeliveries)
+	return out
+}
+
+// unready returns why nothing can be sent by a route, empty if it can.
+func (d *Deliverer) unready(r Route) string {
+	for _, u := range d.Unready {
+		if u.Sender == r.Sender && (u.Address == "" || u.Address == r.To.Address) {
+			return u.Reason
+		}
+	}
+	return ""
 }
 
 // errNoTime is why the rest of what is pending waits for the next sweep.
@@ -92,7 +123,7 @@ func (d *Deliverer) Deliver(ctx context.Context, stored []audit.Stored) []audit.
 	_ = limited.Wait() // no delivery returns an error
 	unlimited.Wait()
 	d.reportUnsent(ctx, deliveries)
-	var out []audit.Delivery
+	out := d.NotReady()
 	for _, v := range deliveries {
 		out = append(out, v.results...)
 	}
@@ -188,6 +219,10 @@ func (v *delivery) deliver(ctx context.Context) {
 		return
 	case g.route.Quiet:
 		v.result(g.route, audit.DeliveryHeld, "quiet hours")
+		return
+	case v.unready(g.route) != "":
+		// To claim what cannot be sent would be two writes for each finding.
+		v.result(g.route, audit.DeliveryFailed, rules.Count(len(g.items), "event")+" pending: "+v.unready(g.route))
 		return
 	}
 	for _, set := range g.sets() {

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/notify"
 )
 
 // attempt adds how a sweep went, and whether its results were pushed.
@@ -92,6 +93,15 @@ func (a set) deliveries(s *Sweep) {
 			}
 		}
 	}
+	notReady := map[key]float64{{notify.SlackName}: 0, {notify.SlackWebhookName}: 0, {notify.WebhookName}: 0}
+	if s.Published != nil {
+		for _, d := range s.Published.Deliveries {
+			if d.NotReady {
+				notReady[key{d.Sender}]++
+			}
+		}
+	}
+	a.values("audit_sender_not_ready", "Secrets of the sender that the last sweep could not read. Nothing is sent without them; a sweep that publishes nothing reads none.", []string{"sender"}, notReady)
 	a.values("audit_deliveries", "Messages to owners in the last sweep, by sender and result: sent, failed, refused by the receiver, or held for quiet hours.", []string{"sender", "result"}, count)
 }
 
