@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/eventuallytrue/audit/audit"
-	"github.com/eventuallytrue/audit/notify"
 )
 
 // attempt adds how a sweep went, and whether its results were pushed.
@@ -93,7 +92,7 @@ func (a set) deliveries(s *Sweep) {
 			}
 		}
 	}
-	notReady := map[key]float64{{notify.SlackName}: 0, {notify.SlackWebhookName}: 0, {notify.WebhookName}: 0}
+	notReady := map[key]float64{{"slack"}: 0, {"slack-webhook"}: 0, {"webhook"}: 0}
 	if s.Published != nil {
 		for _, d := range s.Published.Deliveries {
 			if d.NotReady {
