@@ -10,7 +10,8 @@ import (
 )
 
 // objectOf is an object of a built-in source and what it claims: hosts, those
-// whose wildcard covers many labels with a "+", and behind a "|" what is none.
+// whose wildcard covers many labels with a "+", expressions with a "~", and behind a "|"
+// what is none.
 type objectOf struct {
 	says, object, want string
 }
@@ -130,7 +131,7 @@ func traefikObjects() []objectOf {
 		{"two asterisks, which cover any number", "{\"spec\": {\"routes\": [{\"match\": \"Host(`**.example.com`)\"}]}}", "*.example.com+"},
 		{
 			"a regular expression beside a host", "{\"spec\": {\"routes\": [{\"match\": \"HostRegexp(`^.+$`)\"}, {\"match\": \"Host(`a.example.com`)\"}]}}",
-			"a.example.com | HostRegexp(`^.+$`)",
+			"a.example.com ~^.+$",
 		},
 		{
 			"a rule that does not parse beside one that does", "{\"spec\": {\"routes\": [{\"match\": \"Host(`a.example.com`) ||\"}, {\"match\": \"Host(`b.example.com`)\"}]}}",
@@ -238,8 +239,11 @@ func spell(c hostsource.Claims) string {
 		}
 		words = append(words, h.Host)
 	}
-	if len(c.Invalid) > 0 {
-		words = append(append(words, "|"), c.Invalid...)
+	for _, e := range c.Expressions {
+		words = append(words, "~"+e.Text)
+	}
+	if rest := slices.Concat(c.Unread, c.Invalid); len(rest) > 0 {
+		words = append(append(words, "|"), rest...)
 	}
 	return strings.Join(words, " ")
 }

@@ -28,12 +28,15 @@ type claim struct {
 	lanes []snapshot.Lane
 	// deep is true if a wildcard covers any number of labels and not just one.
 	deep bool
+	// expression is the regular expression that claims it, as its object spells it.
+	expression string
 }
 
 // claims are all claims of a cluster by host pattern.
 type claims struct {
-	byHost map[string][]*claim
-	last   *rules.Owner // of the claim made last
+	byHost      map[string][]*claim
+	last        *rules.Owner // of the claim made last
+	expressions expressions
 }
 
 // shared returns one pointer for consecutive equal owners: there are as many claims
@@ -127,6 +130,9 @@ func (c *claim) detail() string {
 			continue
 		}
 		parts = append(parts, describeSource(how))
+	}
+	if c.expression != "" {
+		parts = append(parts, "regular expression "+quoted(c.expression))
 	}
 	if c.class != "" {
 		parts = append(parts, "class "+c.class)

@@ -3,6 +3,7 @@ package hosts
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -24,6 +25,9 @@ func hostObjectClaims(c *claims, in rules.Input) {
 			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
 				c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
 			}
+		}
+		for i := range o.Expressions {
+			c.addExpression(&o.Expressions[i], &o.Meta, owner, "")
 		}
 		for i := range o.Bindings {
 			b := &o.Bindings[i]
@@ -64,12 +68,19 @@ func readBySources(v *snapshot.View) iter.Seq[*snapshot.HostObject] {
 	}
 }
 
-// unreadObjects returns the objects of host sources whose hosts could not be read.
+// unreadObjects returns the objects of host sources whose hosts could not be read, or not
+// all of them.
 func unreadObjects(in rules.Input) []snapshot.Fault {
 	var out []snapshot.Fault
 	for o := range readBySources(in.View) {
-		if o.Err != "" && !leaving(in.View, &o.Meta) {
+		if leaving(in.View, &o.Meta) {
+			continue
+		}
+		if o.Err != "" {
 			out = append(out, snapshot.Fault{Ref: o.Ref(), Resource: o.Resource(), Reason: o.Err})
+		}
+		for _, value := range o.Unread {
+			out = append(out, snapshot.Fault{Ref: o.Ref(), Resource: o.Resource(), Reason: "hosts that it may claim can't be read: " + value})
 		}
 	}
 	return out
@@ -87,8 +98,8 @@ func unreadHosts(in rules.Input) []rules.Advisory {
 		switch {
 		case o.Err != "":
 			message = "its hosts could not be read: " + o.Err
-		case len(o.Invalid) > 0:
-			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(o.Invalid, ", ")
+		case len(o.Invalid)+len(o.Unread) > 0:
+			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(slices.Concat(o.Unread, o.Invalid), ", ")
 		default:
 			continue
 		}

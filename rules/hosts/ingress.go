@@ -25,6 +25,15 @@ func ingressClaims(c *claims, in rules.Input, classes *classes) {
 				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name).takeAddresses(ing)
 			}
 		}
+		for i := range ing.Expressions {
+			e := &ing.Expressions[i]
+			if !class.known.Reads(e.Source) || c.addExpression(e, &ing.Meta, owner, class.name) == nil {
+				continue
+			}
+			if name, shared := classes.catchAll(class, ing); shared {
+				c.add(name, &ing.Meta, owner, e.Source, e.Set, class.name).takeAddresses(ing)
+			}
+		}
 		if !ing.DefaultOnly {
 			continue
 		}
@@ -52,7 +61,7 @@ func claimsHosts(v *snapshot.View, ing *snapshot.Ingress) bool {
 // label, an owning Challenge, only challenge paths, and no further host by
 // annotation. Anybody can write the label alone.
 func isSolver(ing *snapshot.Ingress) bool {
-	if !ing.SolverLabel || !ing.ChallengeOwner || !ing.ChallengePaths || len(ing.Unreadable) > 0 {
+	if !ing.SolverLabel || !ing.ChallengeOwner || !ing.ChallengePaths || len(ing.Unreadable)+len(ing.Expressions) > 0 {
 		return false
 	}
 	for _, h := range ing.Hosts {

@@ -106,6 +106,8 @@ type Ingress struct {
 	// cert-manager's HTTP01 solver: its label, its owner reference to a
 	// Challenge, and that only paths of ACME challenges are routed.
 	SolverLabel, ChallengeOwner, ChallengePaths bool
+	// Expressions are the regular expressions by which it claims hosts.
+	Expressions []HostExpression
 	// Unreadable are fields that should name hosts but can't be read.
 	Unreadable []UnreadableHosts
 }
@@ -115,6 +117,9 @@ type Ingress struct {
 type UnreadableHosts struct {
 	Source HostSource
 	Reason string // with the name of the field
+	// MayClaim is true if the controller may serve hosts by it. It does not serve what
+	// can't be a host.
+	MayClaim bool
 }
 
 // HostSource says which field of an object claims a host.
