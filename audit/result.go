@@ -40,7 +40,9 @@ type Result struct {
 	ReportOnly *ReportOnly
 	// Ownership is the owner of each of Namespaces. Filter keeps all of it, since a
 	// finding in one namespace may go to the owner of another.
-	Ownership  []NamespaceOwner
+	Ownership []NamespaceOwner
+	// OwnerKey is a key that the config may miss, or nil.
+	OwnerKey   *OwnerKeyHint
 	Exceptions []ExceptionUse // in the order of the config
 	Phases     []Phase        // in their order
 }

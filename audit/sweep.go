@@ -55,6 +55,7 @@ func sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config,
 		Advisories: withNotes(s.evaluation.Advisories, reading.Notes, c.Cluster),
 		Isolation:  s.evaluation.Isolation,
 		Ownership:  s.evaluation.Ownership,
+		OwnerKey:   FindOwnerKey(s.snap, s.evaluation.Ownership),
 		Exceptions: s.evaluation.Exceptions,
 	}, s, nil
 }

@@ -24,7 +24,8 @@ type Ingester struct {
 	dns       []dnsAnnotations
 	strings   map[string]string
 	labels    map[string]snapshot.Labels
-	key       []byte // of labels that are looked for
+	key       []byte          // of labels that are looked for
+	naming    map[string]bool // keys of annotations, and whether they name owners or channels
 }
 
 // New returns an Ingester. The owner that an object names is the value of the first of
@@ -34,6 +35,7 @@ func New(ownerKeys []string) *Ingester {
 		ownerKeys: slices.Clone(ownerKeys),
 		strings:   map[string]string{},
 		labels:    map[string]snapshot.Labels{},
+		naming:    map[string]bool{},
 		aliases:   snapshot.Aliases(),
 		dns:       dnsBelow(hostsource.ExternalDNSPrefixes()),
 	}
@@ -78,6 +80,7 @@ func (in *Ingester) controller(o *metav1.ObjectMeta) snapshot.Controller {
 		if r.Controller != nil && *r.Controller {
 			return snapshot.Controller{
 				Group: in.intern(groupOf(r.APIVersion)), Kind: in.intern(r.Kind), Name: in.intern(r.Name),
+				UID: snapshot.UIDOf(string(r.UID)),
 			}
 		}
 	}

@@ -100,9 +100,9 @@ func TestController(t *testing.T) {
 			name: "the reference with the flag counts, wherever it stands",
 			refs: []metav1.OwnerReference{
 				{APIVersion: "v1", Kind: "Node", Name: "n1"},
-				{APIVersion: "batch/v1", Kind: "Job", Name: "nightly", Controller: new(true)},
+				{APIVersion: "batch/v1", Kind: "Job", Name: "nightly", UID: "1-2-3", Controller: new(true)},
 			},
-			want: snapshot.Controller{Group: "batch", Kind: "Job", Name: "nightly"},
+			want: snapshot.Controller{Group: "batch", Kind: "Job", Name: "nightly", UID: snapshot.UIDOf("1-2-3")},
 		}, {
 			name: "a controller of the core group has no group",
 			refs: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ReplicationController", Name: "web", Controller: new(true)}},

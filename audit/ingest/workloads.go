@@ -19,8 +19,33 @@ func (in *Ingester) Namespace(o *corev1.Namespace) snapshot.Namespace {
 		Meta:        in.meta("", "Namespace", &o.ObjectMeta),
 		Labels:      in.labelSet(o.Labels),
 		Terminating: o.DeletionTimestamp != nil || o.Status.Phase == corev1.NamespaceTerminating,
+		Annotations: in.annotations(o.Annotations),
 		Channel:     in.channelOf(o),
 	}
+}
+
+// longestAnnotation is more bytes than the name of a team has, or of a channel.
+const longestAnnotation = 128
+
+// annotations returns the short annotations of a Namespace that look as if they named its
+// owners or a channel.
+func (in *Ingester) annotations(all map[string]string) snapshot.Labels {
+	var kept map[string]string
+	for key, value := range all {
+		naming, known := in.naming[key]
+		if !known {
+			naming = snapshot.NamesOwners(key) || snapshot.NamesChannel(key)
+			in.naming[strings.Clone(key)] = naming
+		}
+		if !naming || len(value) > longestAnnotation {
+			continue
+		}
+		if kept == nil {
+			kept = map[string]string{}
+		}
+		kept[strings.Clone(key)] = strings.Clone(value)
+	}
+	return in.labelSet(kept)
 }
 
 // longestChannel is more bytes than the name of a channel has. An annotation can be
@@ -44,13 +69,15 @@ func (in *Ingester) channelOf(o *corev1.Namespace) string {
 // Pod returns the fact of a Pod. A pod that is being deleted still has its network; one
 // that succeeded or failed does not.
 func (in *Ingester) Pod(o *corev1.Pod) snapshot.Pod {
+	phase := o.Status.Phase
 	return snapshot.Pod{
 		Meta:           in.meta("", "Pod", &o.ObjectMeta),
 		Controller:     in.controller(&o.ObjectMeta),
 		Labels:         in.labelSet(o.Labels),
 		HostNetwork:    o.Spec.HostNetwork,
 		ServiceAccount: in.account(&o.Spec),
-		Finished:       o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed,
+		Finished:       phase == corev1.PodSucceeded || phase == corev1.PodFailed,
+		Pending:        phase == "" || phase == corev1.PodPending,
 	}
 }
 
@@ -101,7 +128,9 @@ func (in *Ingester) Job(o *batchv1.Job) snapshot.Workload {
 }
 
 func (in *Ingester) workload(group, kind string, o *metav1.ObjectMeta, t *corev1.PodTemplateSpec) snapshot.Workload {
-	w := snapshot.Workload{Meta: in.meta(group, kind, o), Controller: in.controller(o)}
+	w := snapshot.Workload{
+		Meta: in.meta(group, kind, o), Identity: snapshot.UIDOf(string(o.UID)), Controller: in.controller(o),
+	}
 	if t != nil {
 		in.template(&w, t)
 	}

@@ -54,7 +54,7 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-func TestNamespaceKeepsOneAnnotation(t *testing.T) {
+func TestNamespaceKeepsItsChannelAndShortAnnotations(t *testing.T) {
 	for _, c := range []struct{ says, key, value, want string }{
 		{"the one that may name a channel, trimmed", "example.com/channel", " team-a\n", "team-a"},
 		{"none where none may", "", "team-a", ""},
@@ -65,7 +65,13 @@ func TestNamespaceKeepsOneAnnotation(t *testing.T) {
 		o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 			Name: "shop", Annotations: map[string]string{"example.com/channel": c.value, "note": "long"},
 		}}
-		want := snapshot.Namespace{Meta: snapshot.Meta{Kind: "Namespace", Name: "shop"}, Channel: c.want}
+		short := map[string]string{}
+		if len(c.value) <= 128 {
+			short["example.com/channel"] = c.value
+		}
+		want := snapshot.Namespace{
+			Meta: snapshot.Meta{Kind: "Namespace", Name: "shop"}, Channel: c.want, Annotations: snapshot.NewLabels(short),
+		}
 		t.Run(c.says, func(t *testing.T) { same(t, want, newIngester().KeepChannel(c.key).Namespace(o)) })
 	}
 }
@@ -80,7 +86,7 @@ func TestPod(t *testing.T) {
 		Labels:      labels("app", "web", "owner", "team-a"),
 		HostNetwork: true,
 	}, in.Pod(full))
-	same(t, snapshot.Pod{Meta: bareMeta("", "Pod")}, in.Pod(&corev1.Pod{ObjectMeta: named()}))
+	same(t, snapshot.Pod{Meta: bareMeta("", "Pod"), Pending: true}, in.Pod(&corev1.Pod{ObjectMeta: named()}))
 }
 
 func TestPodIsFinishedWhenItsNetworkIsGone(t *testing.T) {
@@ -97,8 +103,9 @@ func TestPodIsFinishedWhenItsNetworkIsGone(t *testing.T) {
 	} {
 		t.Run("phase "+string(c.phase), func(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: named(), Status: corev1.PodStatus{Phase: c.phase}}
-			if got := newIngester().Pod(pod).Finished; got != c.want {
-				t.Errorf("finished: %t", got)
+			got := newIngester().Pod(pod)
+			if got.Finished != c.want || got.Pending != (c.phase == "" || c.phase == corev1.PodPending) {
+				t.Errorf("finished: %t, pending: %t", got.Finished, got.Pending)
 			}
 		})
 	}
@@ -161,6 +168,7 @@ func TestWorkloadKeepsTheLabelsOfItsPodsAndNotItsOwn(t *testing.T) {
 		t.Run(k.kind, func(t *testing.T) {
 			want := snapshot.Workload{
 				Meta:        wantMeta(k.group, k.kind),
+				Identity:    snapshot.UIDOf("1111-2222"),
 				Controller:  wantController,
 				PodLabels:   labels("app", "pods", "tier", "web"),
 				HostNetwork: true,

@@ -15,13 +15,13 @@ import (
 func newConfig(c command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Validate a config file, or explain its keys",
+		Short: "Validate a config file, explain its keys, or write a first one",
 		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("config: specify a subcommand, one of: check, explain")
+			return errors.New("config: specify a subcommand, one of: check, explain, init")
 		},
 	}
-	cmd.AddCommand(&cobra.Command{
+	cmd.AddCommand(newConfigInit(c), &cobra.Command{
 		Use:   "check FILE",
 		Short: "Validate a config file",
 		Long: `Validate a config file and print all errors. If FILE is -, read standard input. The

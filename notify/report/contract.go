@@ -42,6 +42,21 @@ type Report struct {
 	// ReportOnly counts the findings that no one is notified of; omitted if nothing
 	// is report-only.
 	ReportOnly *ReportOnly `json:"reportOnly,omitempty"`
+	// OwnerKey is a key that most Namespaces carry and that owners.keys may miss;
+	// omitted if there is none.
+	OwnerKey *OwnerKey `json:"ownerKey,omitempty"`
+}
+
+// OwnerKey is a label or an annotation that looks as if it named the owners of Namespaces.
+type OwnerKey struct {
+	Key  string `json:"key"`
+	Sort string `json:"sort"` // label or annotation
+	// Carry is the number of Namespaces that carry it, of Namespaces in all, without those
+	// of Kubernetes itself.
+	Carry      int `json:"carry"`
+	Namespaces int `json:"namespaces"`
+	// Names is the number of Namespaces without an owner that it would name an owner for.
+	Names int `json:"names"`
 }
 
 // Failure is one reason for exit code 3.

@@ -44,7 +44,15 @@ func fromResult(res *audit.Result) *Report {
 		}),
 		Messages:   eachOrNone(res.Messages, func(m audit.Message) Message { return Message(m) }),
 		ReportOnly: (*ReportOnly)(res.ReportOnly),
+		OwnerKey:   fromOwnerKey(res.OwnerKey),
 	}
+}
+
+func fromOwnerKey(h *audit.OwnerKeyHint) *OwnerKey {
+	if h == nil {
+		return nil
+	}
+	return &OwnerKey{Key: h.Key, Sort: h.Sort(), Carry: h.Carry, Namespaces: h.Of, Names: h.Names}
 }
 
 func fromProblem(p audit.Problem) Problem {

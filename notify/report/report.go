@@ -93,6 +93,7 @@ func people(res *audit.Result, opts Options, wide bool) []byte {
 	p.advisories(res)
 	p.details(res)
 	p.summary(res)
+	p.hint(res)
 	return []byte(p.buf.String())
 }
 

@@ -318,3 +318,11 @@ func groupOf(k snapshot.Kind) string {
 	}
 	return "other host source"
 }
+
+// hint writes which key the config may miss, if there is one.
+func (p *printer) hint(res *audit.Result) {
+	if h := res.OwnerKey; h != nil {
+		p.text(0, span{"HINT  ", bold}, number(h.Carry)+" of "+count(h.Of, "namespace")+" carry the "+show(h.Sort())+" "+show(h.Key)+
+			". Add it to owners.keys in the config to name the owner of "+number(h.Names)+" more.")
+	}
+}

@@ -32,7 +32,10 @@ missing deny has a lower severity if every current workload is isolated anyway,
 and a defeated one if it is open only for some workloads or to some peers.
 
 A namespace without live workloads is an advisory, and so is a pod in the host
-network, which no policy isolates. Whether the network plugin enforces a policy
+network, which no policy isolates. Such a pod exempts itself alone: the other pods of
+its workload are evaluated, and so is the pod template until a pod of its kind runs. A
+pod counts for the controller that it names only if that exists and has the UID that
+it gives. Whether the network plugin enforces a policy
 can't be detected from objects.
 
 What is read, and what is not:
@@ -184,7 +187,7 @@ func (n *namespaceIsolation) advisories(owner rules.Owner) []rules.Advisory {
 		a := rules.Advisory{
 			Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: n.meta.Name, Detail: "host network"},
 			Owners:  []rules.Owner{owner},
-			Message: rules.Count(len(n.host), "workload") + " in the host network, which no policy isolates",
+			Message: rules.Count(len(n.host), "workload") + " with pods in the host network, which no policy isolates",
 		}
 		for _, w := range n.host {
 			a.Objects = append(a.Objects, rules.ObjectOf(w.Meta, owner, reasonHostNetwork, ""))

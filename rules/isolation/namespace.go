@@ -19,7 +19,7 @@ type namespaceIsolation struct {
 	directions  [2]*directionIsolation
 	exposed     [2][]exposure         // in the order of the workloads
 	workloads   int                   // live ones that a policy can isolate
-	host        []*workloads.Workload // those in the host network
+	host        []*workloads.Workload // those with pods in the host network
 	// notEvaluated are, by Direction, the kinds for which a direction could not be
 	// evaluated, and whyNot describes what is wrong with them, unless they are
 	// unsupported.
@@ -120,7 +120,8 @@ func evaluateSets(meta *snapshot.Meta, off *snapshot.Enforcement, sets [2]*polic
 	for _, w := range workloads {
 		if w.HostNetwork {
 			n.host = append(n.host, w)
-		} else {
+		}
+		if len(w.Pods) > 0 {
 			n.workloads++
 		}
 	}
@@ -137,16 +138,17 @@ func evaluateSets(meta *snapshot.Meta, off *snapshot.Enforcement, sets [2]*polic
 }
 
 // workloadReason returns why a workload is open: the worst that is true of any
-// of its pods.
+// of its pods. Those in the host's network count only if no other one is open, since
+// no policy would help.
 func (n *directionIsolation) workloadReason(w *workloads.Workload) string {
-	if w.HostNetwork {
-		return reasonHostNetwork
-	}
 	worst := ""
 	for _, pod := range w.Pods {
 		if r := n.reason(pod); rank(r) > rank(worst) {
 			worst = r
 		}
+	}
+	if worst == "" && w.HostNetwork {
+		return reasonHostNetwork
 	}
 	return worst
 }
@@ -155,7 +157,7 @@ func (n *directionIsolation) workloadReason(w *workloads.Workload) string {
 func rank(reason string) int {
 	return slices.Index([]string{
 		"", policy.ReasonAllowAllTCP, policy.ReasonAllowCluster, policy.ReasonAllowWorld, policy.ReasonWorldNotDenied, policy.ReasonAllowAll,
-		policy.ReasonNotSelected, policy.ReasonInvalidPolicy, policy.ReasonNoPolicy, policy.ReasonNotEnforced, reasonHostNetwork,
+		policy.ReasonNotSelected, policy.ReasonInvalidPolicy, policy.ReasonNoPolicy, policy.ReasonNotEnforced,
 	}, reason)
 }
 

@@ -179,6 +179,11 @@ func (d *packetDraw) pod(meta metav1.ObjectMeta, t corev1.PodTemplateSpec, owner
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Robot", Name: "w0", Controller: &controls}}
 	default:
 		pod.OwnerReferences = owners
+		if len(owners) > 0 && d.in(10) { // by somebody who forges
+			forged := *owners[0].DeepCopy()
+			forged.UID = "00000000-0000-4000-8000-000000000000"
+			pod.OwnerReferences = []metav1.OwnerReference{forged}
+		}
 	}
 	d.cluster = append(d.cluster, pod)
 }

@@ -42,14 +42,16 @@ import (
 //     none does, it is "not-selected" if any policy of the direction has another
 //     scope than "all", else "invalid-policy" if any cannot be in force, else
 //     "no-policy".
-//   - A workload is as open as the worst of its pods. One with a pod in the host's
-//     network is "host-network" and no more judged.
+//   - A workload is as open as the worst of its pods. One that is not open is
+//     "host-network" if it has a pod in the host's network, which counts for nothing
+//     else. What its template gives the next pod counts as a pod of it, unless it has
+//     one of that network which runs.
 //   - A direction is wholly open if the policies that each select every pod that
 //     there could be have a scope together, or if there are workloads and all of
 //     them are open by rules. It is partly open if some are. The scope of a
 //     namespace is the widest of these.
 //   - A finding is made where default-deny is not present, or where the direction
-//     is open in any scope; it needs a workload that is not in the host's network,
+//     is open in any scope; it needs a workload with pods outside the host's network,
 //     and a namespace that is not being deleted.
 type packetJudge struct {
 	policies  []*networkingv1.NetworkPolicy // of the direction, and in force
@@ -122,19 +124,18 @@ func (j *packetJudge) try(p *networkingv1.NetworkPolicy, r packetRule) (t triedR
 type packetSide struct {
 	deny    rules.IsolationState
 	reasons []string // of each workload
-	whole   bool     // wholly open by rules
-	widest  string   // the widest scope in which anything is open by rules
+	// isolatable counts the workloads with pods outside the host's network.
+	isolatable int
+	whole      bool   // wholly open by rules
+	widest     string // the widest scope in which anything is open by rules
 }
 
 // newPacketSide puts together what was found out of a direction: everyPod is the
 // scope in which every pod that there could be is open.
-func newPacketSide(deny rules.IsolationState, everyPod string, reasons []string) packetSide {
-	s := packetSide{deny: deny, reasons: reasons, widest: everyPod}
-	open, isolatable := 0, 0
+func newPacketSide(deny rules.IsolationState, everyPod string, reasons []string, isolatable int) packetSide {
+	s := packetSide{deny: deny, reasons: reasons, isolatable: isolatable, widest: everyPod}
+	open := 0
 	for _, reason := range reasons {
-		if reason != "host-network" {
-			isolatable++
-		}
 		if scope := s.opened(reason); scope != "" {
 			open++
 			s.widest = widerScope(s.widest, scope)
@@ -165,17 +166,21 @@ func (s *packetSide) opened(reason string) string {
 // side judges the direction for some workloads.
 func (j *packetJudge) side(workloads []*packetWorkload) packetSide {
 	var reasons []string
+	isolatable := 0
 	for _, w := range workloads {
 		worst := ""
 		for _, pod := range w.pods {
 			worst = worseReason(worst, j.pod(pod))
 		}
-		if w.host {
+		if worst == "" && w.host {
 			worst = "host-network"
+		}
+		if len(w.pods) > 0 {
+			isolatable++
 		}
 		reasons = append(reasons, worst)
 	}
-	return newPacketSide(j.deny(), j.everyPodOpen(), reasons)
+	return newPacketSide(j.deny(), j.everyPodOpen(), reasons, isolatable)
 }
 
 // deny says whether the direction is denied by default.
@@ -217,10 +222,8 @@ func (s *packetSide) verdict() string {
 func sideWords(namespace string, workloads []string, in, out packetSide) (lines []string) {
 	row := rules.Isolation{Namespace: namespace, Ingress: in.deny, Egress: out.deny}
 	row.Open, row.Scope = openWord(in, out), widerScope(in.widest, out.widest)
+	row.Workloads = in.isolatable
 	for i, w := range workloads {
-		if in.reasons[i] != "host-network" {
-			row.Workloads++
-		}
 		for _, e := range exposures(in.reasons[i], out.reasons[i]) {
 			e.Kind, e.Name, _ = strings.Cut(w, "/")
 			lines = append(lines, exposedWord(namespace, e))
@@ -450,8 +453,17 @@ func worseReason(a, b string) string {
 // none.
 type packetWorkload struct {
 	kind, namespace, name string
-	pods                  []labels.Set
-	host                  bool
+	pods                  []labels.Set // outside the host's network
+	host                  bool         // it has others
+	runs                  [2]bool      // whether one of the former runs, and one of the latter
+}
+
+func (w *packetWorkload) add(pod labels.Set, host bool) {
+	if host {
+		w.host = true
+		return
+	}
+	w.pods = append(w.pods, pod)
 }
 
 // maker is an object that makes pods.
@@ -509,9 +521,17 @@ func (c packetCluster) workloads(namespace string) []*packetWorkload {
 	above := func(o *metav1.ObjectMeta) *maker {
 		ref := metav1.GetControllerOf(o)
 		for i := range makers {
-			if ref != nil && makers[i].kind == ref.Kind && makers[i].meta.Name == ref.Name {
+			if ref != nil && makers[i].kind == ref.Kind && makers[i].meta.Name == ref.Name && makers[i].meta.UID == ref.UID {
 				return &makers[i]
 			}
+		}
+		return nil
+	}
+	// Only these are made by others.
+	over := func(m *maker) *maker {
+		up := above(m.meta)
+		if up != nil && (m.kind == "ReplicaSet" && up.kind == "Deployment" || m.kind == "Job" && up.kind == "CronJob") {
+			return up
 		}
 		return nil
 	}
@@ -527,20 +547,24 @@ func (c packetCluster) workloads(namespace string) []*packetWorkload {
 	}
 	for _, p := range c.pods(namespace) {
 		kind, name := "Pod", p.Name
-		for up := above(&p.ObjectMeta); up != nil; up = above(up.meta) {
+		for up := above(&p.ObjectMeta); up != nil; up = over(up) {
 			kind, name = up.kind, up.meta.Name
 		}
 		w := of(kind, name)
-		w.pods = append(w.pods, p.Labels)
-		w.host = w.host || p.Spec.HostNetwork
+		w.add(p.Labels, p.Spec.HostNetwork)
+		runs := p.Status.Phase == corev1.PodRunning
+		w.runs[0], w.runs[1] = w.runs[0] || runs && !p.Spec.HostNetwork, w.runs[1] || runs && p.Spec.HostNetwork
 	}
 	for _, m := range makers {
 		w := of(m.kind, m.meta.Name)
-		if len(w.pods) == 0 && above(m.meta) == nil && !m.finished && m.meta.DeletionTimestamp == nil {
-			w.pods, w.host = []labels.Set{m.podLabels()}, m.template.Spec.HostNetwork
+		makes := func(m *maker) bool { return !m.finished && m.meta.DeletionTimestamp == nil }
+		made := over(&m) != nil && makes(over(&m)) && len(w.pods) == 0 && !w.host
+		host := m.template.Spec.HostNetwork
+		if makes(&m) && !made && !(host && w.runs[1] || !host && w.runs[0]) {
+			w.add(m.podLabels(), host)
 		}
 	}
-	return slices.DeleteFunc(list, func(w *packetWorkload) bool { return len(w.pods) == 0 })
+	return slices.DeleteFunc(list, func(w *packetWorkload) bool { return len(w.pods) == 0 && !w.host })
 }
 
 // podLabels are the labels that the next pod will have: those of the template and

@@ -235,7 +235,7 @@ func (n *packetNamespace) ends(pods []*corev1.Pod) (list []packetEnd) {
 // words returns the lines about the namespace.
 func (n *packetNamespace) words(ends []packetEnd) (lines []string) {
 	terminating := n.object != nil && n.object.Status.Phase == corev1.NamespaceTerminating
-	isolatable := slices.ContainsFunc(n.workloads, func(w *packetWorkload) bool { return !w.host })
+	isolatable := slices.ContainsFunc(n.workloads, func(w *packetWorkload) bool { return len(w.pods) > 0 })
 	var names []string
 	for _, w := range n.workloads {
 		names = append(names, w.kind+"/"+w.name)

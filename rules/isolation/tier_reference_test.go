@@ -337,7 +337,7 @@ func (j *tierJudge) side(pods []map[string]string) packetSide {
 	case [2]bool{true, false}:
 		word = rules.Partial
 	}
-	return newPacketSide(word, tierEffectOf(policies, j.direction).byRules, reasons)
+	return newPacketSide(word, tierEffectOf(policies, j.direction).byRules, reasons, len(reasons))
 }
 
 // reason says why a pod is open, if it is. Where rules do not open it as far as it

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"hash/fnv"
 	"strings"
 	"time"
 )
@@ -70,6 +71,9 @@ type Namespace struct {
 	Meta
 	Labels      Labels
 	Terminating bool // deleted, or in phase Terminating
+	// Annotations are the short ones whose keys look as if they named owners or channels,
+	// for people who look for such a key. Rules do not depend on them.
+	Annotations Labels
 	// Channel is the Slack channel that an annotation of the Namespace asks for,
 	// if the config allows such an annotation. It proves nothing.
 	Channel string
@@ -167,15 +171,40 @@ type IngressClassParams struct {
 	Grouped bool
 }
 
+// UID is the identity of an object in a form that takes little memory, zero if a
+// manifest tells none. Two objects never share one by accident. Someone who wants
+// them to could as well write down the other object's UID, which is no secret.
+type UID uint64
+
+// UIDOf returns the UID of an object.
+func UIDOf(uid string) UID {
+	if uid == "" {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write([]byte(uid))
+	return max(UID(h.Sum64()), 1)
+}
+
 // Controller is the owner reference that controls an object, zero if none does.
+// Whoever writes the object writes it, so it holds only for an object that exists
+// and has this UID.
 type Controller struct {
 	Group, Kind, Name string
+	UID               UID
+}
+
+// Is reports whether the reference is to the object. One without a UID is of a
+// manifest that no API server has seen, and is taken by its name.
+func (c Controller) Is(w *Workload) bool {
+	return c.Group == w.Group && c.Kind == w.Kind && c.Name == w.Name && (w.Identity == 0 || w.Identity == c.UID)
 }
 
 // Workload is the fact of an object that creates pods: Deployment, StatefulSet,
 // DaemonSet, ReplicaSet, ReplicationController, Job or CronJob.
 type Workload struct {
 	Meta
+	Identity    UID
 	Controller  Controller
 	PodLabels   Labels // of the pod template, not the workload's own
 	HostNetwork bool   // of the pod template
@@ -195,4 +224,7 @@ type Pod struct {
 	// ServiceAccount is the name of its account, empty for DefaultServiceAccount.
 	ServiceAccount string
 	Finished       bool // phase Succeeded or Failed: it has no network any more
+	// Pending is true of a pod that was not seen to run, and may never. Its node proves
+	// nothing: whoever creates a pod may name any node.
+	Pending bool
 }

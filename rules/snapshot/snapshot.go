@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"sort"
@@ -38,6 +39,9 @@ func (s *Snapshot) Faults() []Fault { return s.facts.Faults }
 
 // Version returns the version in which a kind was read, empty if it was not.
 func (s *Snapshot) Version(kind Kind) string { return s.reads[kind].Version }
+
+// Namespaces yields every Namespace, sorted by name.
+func (s *Snapshot) Namespaces() iter.Seq[*Namespace] { return each(s.facts.Namespaces) }
 
 // Namespace returns the fact of the Namespace of that name, or nil. It is
 // available to every holder of the snapshot, since owners depend on it.

@@ -55,42 +55,67 @@ func TestTemplateLabelsKeepWhatTheTemplateSays(t *testing.T) {
 	}
 }
 
-// chain returns ReplicaSets of which each is controlled by the one that the map
-// names.
-func chain(controllers map[string]string) map[snapshot.Ref]*snapshot.Workload {
-	known := map[snapshot.Ref]*snapshot.Workload{}
-	for name, by := range controllers {
-		w := &snapshot.Workload{Meta: snapshot.Meta{Group: "apps", Kind: "ReplicaSet", Namespace: "shop", Name: name}}
-		if by != "" {
-			w.Controller = controllerNamed(by)
-		}
-		known[w.Ref()] = w
-	}
-	return known
+// made is a workload of a test, and the reference that controls it.
+type made struct {
+	kind, name string
+	uid        snapshot.UID
+	by         snapshot.Controller
 }
 
-func controllerNamed(name string) snapshot.Controller {
-	return snapshot.Controller{Group: "apps", Kind: "ReplicaSet", Name: name}
+func known(list ...made) map[snapshot.Ref]*snapshot.Workload {
+	out := map[snapshot.Ref]*snapshot.Workload{}
+	for _, m := range list {
+		w := m.fact()
+		out[w.Ref()] = &w
+	}
+	return out
+}
+
+func (m made) fact() snapshot.Workload {
+	return snapshot.Workload{
+		Meta:     snapshot.Meta{Group: groupOf(m.kind), Kind: m.kind, Namespace: "shop", Name: m.name},
+		Identity: m.uid, Controller: m.by,
+	}
+}
+
+func groupOf(kind string) string {
+	switch kind {
+	case "Job", "CronJob":
+		return "batch"
+	}
+	return "apps"
+}
+
+func by(kind, name string, uid snapshot.UID) snapshot.Controller {
+	return snapshot.Controller{Group: groupOf(kind), Kind: kind, Name: name, UID: uid}
 }
 
 func TestTopmost(t *testing.T) {
 	for _, c := range []struct {
-		name        string
-		controllers map[string]string
-		by          snapshot.Controller
-		want        string // empty: none
+		name  string
+		there []made
+		by    snapshot.Controller
+		want  string // empty: none
 	}{
-		{"nothing controls it", map[string]string{"a": ""}, snapshot.Controller{}, ""},
-		{"its controller is not known", map[string]string{"a": ""}, controllerNamed("b"), ""},
-		{"its controller is on top", map[string]string{"a": ""}, controllerNamed("a"), "a"},
-		{"its controller's controller is on top", map[string]string{"a": "b", "b": ""}, controllerNamed("a"), "b"},
-		{"the one above is not known", map[string]string{"a": "b", "b": "gone"}, controllerNamed("a"), "b"},
-		{"a kind of the same name in another group", map[string]string{"a": ""}, snapshot.Controller{Group: "example.com", Kind: "ReplicaSet", Name: "a"}, ""},
-		{"another kind of the same name", map[string]string{"a": ""}, snapshot.Controller{Group: "apps", Kind: "Deployment", Name: "a"}, ""},
+		{"nothing controls it", []made{{"ReplicaSet", "a", 1, snapshot.Controller{}}}, snapshot.Controller{}, ""},
+		{"its controller is not known", []made{{"ReplicaSet", "a", 1, snapshot.Controller{}}}, by("ReplicaSet", "b", 1), ""},
+		{"its controller is on top", []made{{"ReplicaSet", "a", 1, snapshot.Controller{}}}, by("ReplicaSet", "a", 1), "a"},
+		{"of a Deployment", []made{{"ReplicaSet", "a", 1, by("Deployment", "b", 2)}, {"Deployment", "b", 2, snapshot.Controller{}}}, by("ReplicaSet", "a", 1), "b"},
+		{"of a CronJob", []made{{"Job", "a", 1, by("CronJob", "b", 2)}, {"CronJob", "b", 2, snapshot.Controller{}}}, by("Job", "a", 1), "b"},
+		{"the one above is not known", []made{{"ReplicaSet", "a", 1, by("Deployment", "b", 2)}}, by("ReplicaSet", "a", 1), "a"},
+		{"a kind of the same name in another group", []made{{"ReplicaSet", "a", 1, snapshot.Controller{}}},
+			snapshot.Controller{Group: "example.com", Kind: "ReplicaSet", Name: "a", UID: 1}, ""},
+		{"another kind of the same name", []made{{"ReplicaSet", "a", 1, snapshot.Controller{}}}, by("Deployment", "a", 1), ""},
+		// Whoever writes a pod or a workload writes its references.
+		{"another UID", []made{{"Deployment", "a", 1, snapshot.Controller{}}}, by("Deployment", "a", 2), ""},
+		{"no UID", []made{{"Deployment", "a", 1, snapshot.Controller{}}}, by("Deployment", "a", 0), ""},
+		{"a manifest without a UID", []made{{"Deployment", "a", 0, snapshot.Controller{}}}, by("Deployment", "a", 2), "a"},
+		{"another UID above", []made{{"ReplicaSet", "a", 1, by("Deployment", "b", 3)}, {"Deployment", "b", 2, snapshot.Controller{}}}, by("ReplicaSet", "a", 1), "a"},
+		{"one that makes no workloads above", []made{{"Deployment", "a", 1, by("CronJob", "b", 2)}, {"CronJob", "b", 2, snapshot.Controller{}}}, by("Deployment", "a", 1), "a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
-			if w := topmost(chain(c.controllers), "shop", c.by); w != nil {
+			if w := topmost(known(c.there...), "shop", c.by); w != nil {
 				got = w.Name
 			}
 			if got != c.want {
@@ -98,45 +123,108 @@ func TestTopmost(t *testing.T) {
 			}
 		})
 	}
-	if w := topmost(chain(map[string]string{"a": ""}), "other", controllerNamed("a")); w != nil {
+	if w := topmost(known(made{"ReplicaSet", "a", 1, snapshot.Controller{}}), "other", by("ReplicaSet", "a", 1)); w != nil {
 		t.Errorf("topmost = %q of another namespace", w.Name)
 	}
 }
 
-// Owner references can be written by hand, so they may go round. Whoever is in the
-// circle or below it must not be lost: a workload that no one sees is one that no
-// one finds open.
-func TestCircularOwnersLoseNobody(t *testing.T) {
+// Owner references can be written by hand, so they may go round, or say of a workload
+// that it is made by one that makes none. It must not be lost: a workload that no one
+// sees is one that no one finds open.
+func TestOwnersWrittenByHandLoseNobody(t *testing.T) {
 	for _, c := range []struct {
-		name        string
-		controllers map[string]string
-		want        []string
+		name  string
+		there []made
+		want  []string
 	}{
-		{"it controls itself", map[string]string{"a": "a"}, []string{"a"}},
-		{"two control each other", map[string]string{"a": "b", "b": "a"}, []string{"a", "b"}},
-		{"three control each other", map[string]string{"a": "b", "b": "c", "c": "a"}, []string{"a", "b", "c"}},
-		{"one stands below a circle", map[string]string{"a": "b", "b": "c", "c": "b"}, []string{"b", "c"}},
+		{"it controls itself", []made{{"ReplicaSet", "a", 1, by("ReplicaSet", "a", 1)}}, []string{"a"}},
+		{"two control each other", []made{{"ReplicaSet", "a", 1, by("ReplicaSet", "b", 2)}, {"ReplicaSet", "b", 2, by("ReplicaSet", "a", 1)}}, []string{"a", "b"}},
+		{"a Deployment says it is of a Job", []made{{"Deployment", "a", 1, by("Job", "b", 2)}, {"Job", "b", 2, snapshot.Controller{}}}, []string{"a", "b"}},
+		{"a ReplicaSet says it is of another Deployment", []made{{"ReplicaSet", "a", 1, by("Deployment", "b", 3)}, {"Deployment", "b", 2, snapshot.Controller{}}}, []string{"a", "b"}},
+		{"a ReplicaSet is of a Deployment", []made{{"ReplicaSet", "a", 1, by("Deployment", "b", 2)}, {"Deployment", "b", 2, snapshot.Controller{}}}, []string{"b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var b snapshot.Builder
 			var facts snapshot.Facts
-			for _, w := range chain(c.controllers) {
-				facts.Workloads = append(facts.Workloads, *w)
+			for _, m := range c.there {
+				facts.Workloads = append(facts.Workloads, m.fact())
 			}
-			b.Add(facts)
-			if diff := cmp.Diff(c.want, namesOf(Live(b.Freeze().View(workloadKinds()...))["shop"])); diff != "" {
+			if diff := cmp.Diff(c.want, namesOf(liveIn(facts))); diff != "" {
 				t.Errorf("without pods (-want +got):\n%s", diff)
 			}
 			facts.Pods = []snapshot.Pod{{
-				Meta: snapshot.Meta{Kind: "Pod", Namespace: "shop", Name: "pod"}, Controller: controllerNamed("a"),
+				Meta: snapshot.Meta{Kind: "Pod", Namespace: "shop", Name: "pod"}, Controller: by("ReplicaSet", "a", 1),
 			}}
-			b.Add(facts)
-			live := Live(b.Freeze().View(workloadKinds()...))["shop"]
+			live := liveIn(facts)
 			if !slices.ContainsFunc(live, func(w *Workload) bool { return len(w.Pods) == 1 && w.Pods[0].Labels.Len() == 0 }) {
 				t.Errorf("the pod is with none of %q", namesOf(live))
 			}
 		})
 	}
+}
+
+// A workload whose ReplicaSet or Job may still make pods is not gone because what is
+// above it is held by a finalizer.
+func TestWhatIsBeingDeletedHidesNothingBelowIt(t *testing.T) {
+	var facts snapshot.Facts
+	for _, m := range []made{{"ReplicaSet", "a", 1, by("Deployment", "b", 2)}, {"Deployment", "b", 2, snapshot.Controller{}}} {
+		w := m.fact()
+		w.Deleting = m.kind == "Deployment"
+		facts.Workloads = append(facts.Workloads, w)
+	}
+	if diff := cmp.Diff([]string{"a"}, namesOf(liveIn(facts))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A pod excuses no other one: neither by the host's network, nor by standing for the
+// template before it ever ran.
+func TestPodsSpeakForThemselves(t *testing.T) {
+	label := func(value string) snapshot.Labels { return snapshot.NewLabels(map[string]string{"app": value}) }
+	pod := func(app string, host, pending bool) snapshot.Pod {
+		return snapshot.Pod{
+			Meta: snapshot.Meta{Kind: "Pod", Namespace: "shop", Name: app}, Labels: label(app),
+			Controller: by("ReplicaSet", "a", 1), HostNetwork: host, Pending: pending,
+		}
+	}
+	for _, c := range []struct {
+		name         string
+		templateHost bool
+		pods         []snapshot.Pod
+		want         []string // app of its pods
+		host         bool
+	}{
+		{"a template", false, nil, []string{"template"}, false},
+		{"a pod that runs", false, []snapshot.Pod{pod("one", false, false)}, []string{"one"}, false},
+		{"a pod that never ran", false, []snapshot.Pod{pod("one", false, true)}, []string{"one", "template"}, false},
+		{"one of the host's network that never ran", false, []snapshot.Pod{pod("one", true, true)}, []string{"template"}, true},
+		{"one of the host's network that runs", false, []snapshot.Pod{pod("one", true, false)}, []string{"template"}, true},
+		{"two, of which one is in the host's network", false, []snapshot.Pod{pod("one", true, false), pod("two", false, false)}, []string{"two"}, true},
+		{"a template of the host's network", true, nil, nil, true},
+		{"and a pod outside it", true, []snapshot.Pod{pod("one", false, false)}, []string{"one"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := made{"ReplicaSet", "a", 1, snapshot.Controller{}}.fact()
+			w.PodLabels, w.HostNetwork = label("template"), c.templateHost
+			live := liveIn(snapshot.Facts{Workloads: []snapshot.Workload{w}, Pods: c.pods})
+			if len(live) != 1 {
+				t.Fatalf("%q", namesOf(live))
+			}
+			var got []string
+			for _, p := range live[0].Pods {
+				app, _ := p.Labels.Get("app")
+				got = append(got, app)
+			}
+			if !slices.Equal(got, c.want) || live[0].HostNetwork != c.host {
+				t.Errorf("pods %q, host network %t; want %q, %t", got, live[0].HostNetwork, c.want, c.host)
+			}
+		})
+	}
+}
+
+func liveIn(facts snapshot.Facts) []*Workload {
+	var b snapshot.Builder
+	b.Add(facts)
+	return Live(b.Freeze().View(workloadKinds()...))["shop"]
 }
 
 func workloadKinds() []snapshot.Kind { return append(snapshot.WorkloadKinds(), snapshot.Pods) }

@@ -171,6 +171,8 @@ func metaField(more ...field) field {
 	}, more...)}
 }
 
+func uid() field { return field{number: 5} }
+
 func managedFields() field { return field{number: 17} }
 
 // podTemplate is the field of a pod template, decoded to its labels and podSpec.
@@ -194,15 +196,15 @@ func podFields() fieldSet {
 
 // templateFields are the fields of a kind whose spec holds a pod template.
 func templateFields(number protowire.Number) fieldSet {
-	return fieldSet{metaField(), {2, fieldSet{podTemplate(number)}}}
+	return fieldSet{metaField(uid()), {2, fieldSet{podTemplate(number)}}}
 }
 
 func jobFields() fieldSet {
-	return fieldSet{metaField(field{number: 5}), {2, fieldSet{podTemplate(6)}}, {3, fieldSet{{number: 1}}}} // uid, status.conditions
+	return fieldSet{metaField(uid()), {2, fieldSet{podTemplate(6)}}, {3, fieldSet{{number: 1}}}} // status.conditions
 }
 
 func cronJobFields() fieldSet {
-	return fieldSet{metaField(), {2, fieldSet{{5, fieldSet{{2, fieldSet{podTemplate(6)}}}}}}} // spec.jobTemplate.spec
+	return fieldSet{metaField(uid()), {2, fieldSet{{5, fieldSet{{2, fieldSet{podTemplate(6)}}}}}}} // spec.jobTemplate.spec
 }
 
 // ingressFields are the spec, and the addresses in the status.
