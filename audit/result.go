@@ -45,6 +45,22 @@ type Result struct {
 	OwnerKey   *OwnerKeyHint
 	Exceptions []ExceptionUse // in the order of the config
 	Phases     []Phase        // in their order
+
+	swept *swept // what it was made of; nil for a result that was read
+}
+
+// Snapshot returns what was evaluated, and nil for a result of an earlier sweep.
+func (r *Result) Snapshot() *snapshot.Snapshot {
+	if r.swept == nil {
+		return nil
+	}
+	return r.swept.snap
+}
+
+// EvaluateWith evaluates what was read as if these facts were there as well, or in place of
+// those about the same objects.
+func (r *Result) EvaluateWith(facts snapshot.Facts) Evaluation {
+	return r.swept.evaluate(r.swept.snap.With(facts))
 }
 
 // Complete reports whether everything was read and every rule ran. What an

@@ -57,6 +57,7 @@ func sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config,
 		Ownership:  s.evaluation.Ownership,
 		OwnerKey:   FindOwnerKey(s.snap, s.evaluation.Ownership),
 		Exceptions: s.evaluation.Exceptions,
+		swept:      s,
 	}, s, nil
 }
 

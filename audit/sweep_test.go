@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
@@ -95,7 +96,7 @@ func TestSweepReportsWhatWasReadAndEvaluated(t *testing.T) {
 		Exceptions: []audit.ExceptionUse{},
 		Phases:     []audit.Phase{{Name: "read", Took: time.Second}, {Name: "evaluate", Took: time.Second}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(audit.Result{})); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
 }
@@ -227,7 +228,7 @@ func TestFilter(t *testing.T) {
 func TestFilterByNothingKeepsEverything(t *testing.T) {
 	r := wide()
 	audit.Filter(r, nil)
-	if diff := cmp.Diff(wide(), r); diff != "" {
+	if diff := cmp.Diff(wide(), r, cmpopts.IgnoreUnexported(audit.Result{})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -143,8 +143,17 @@ func (c *Config) Settings(r *rules.Rule) Settings {
 // without those that the file disables, sorted by kind. Those of external-dns are
 // among them if the file mentions them.
 func (c *Config) EnabledHostSources() []hostsource.Source {
+	return slices.DeleteFunc(c.KnownHostSources(), func(s hostsource.Source) bool { return s.Unread })
+}
+
+// KnownHostSources returns the enabled host sources, and those that are off because the
+// file does not mention them, and whose objects are counted.
+func (c *Config) KnownHostSources() []hostsource.Source {
 	byKind, optional := map[snapshot.Kind]hostsource.Source{}, map[snapshot.Kind]hostsource.Source{}
 	for _, s := range hostsource.BuiltIn() {
+		byKind[s.Kind] = s
+	}
+	for _, s := range hostsource.Unread() {
 		byKind[s.Kind] = s
 	}
 	for _, s := range hostsource.ExternalDNS(c.Hosts.Prefixes()) {

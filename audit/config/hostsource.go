@@ -73,7 +73,7 @@ func (h *HostSource) override(s hostsource.Source) hostsource.Source {
 	if s.Hosts.IsZero() {
 		s.Deep = true
 	}
-	s.Kind, s.BuiltIn = h.resourceKind(), false
+	s.Kind, s.BuiltIn, s.Unread = h.resourceKind(), false, false
 	if h.Kind != "" {
 		s.Object = h.Kind
 	}

@@ -60,6 +60,8 @@ func TestEnabledHostSources(t *testing.T) {
 		kinds = append(kinds, string(s.Kind))
 	}
 	want := []string{
+		"apisixroutes.apisix.apache.org",
+		"dnsendpoints.externaldns.k8s.io",
 		"domainmappings.serving.knative.dev",
 		"gates.example.com",
 		"httpproxies.projectcontour.io",
@@ -67,13 +69,62 @@ func TestEnabledHostSources(t *testing.T) {
 		"ingressroutes.traefik.io",
 		"ingressroutetcps.traefik.containo.us",
 		"ingressroutetcps.traefik.io",
+		"mappings.getambassador.io",
+		"routegroups.zalando.org",
 		"services",
+		"tcpingresses.configuration.konghq.com",
 		"transportservers.k8s.nginx.org",
+		"virtualservers.cis.f5.com",
 		"virtualservers.k8s.nginx.org",
+		"virtualservices.gateway.solo.io",
 		"virtualservices.networking.istio.io",
 	}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnreadHostSources checks that a source that is off is known until the config mentions
+// it, and that what is reported about it turns it on.
+func TestUnreadHostSources(t *testing.T) {
+	count := func(sources []hostsource.Source, kind snapshot.Kind, unread bool) (n int) {
+		for _, s := range sources {
+			if s.Kind == kind && s.Unread == unread {
+				n++
+			}
+		}
+		return n
+	}
+	plain := config.Default()
+	for _, s := range hostsource.Unread() {
+		if count(plain.KnownHostSources(), s.Kind, true) != 1 || enabled(&plain, s.Kind) != nil {
+			t.Errorf("%s is not known as unread", s.Kind)
+		}
+		on, err := config.Parse([]byte(s.Setting()), "audit.yaml", catalog.All())
+		if err != nil {
+			t.Fatalf("%s: %v", s.Setting(), err)
+		}
+		if count(on.EnabledHostSources(), s.Kind, false) != 1 || count(on.KnownHostSources(), s.Kind, true) != 0 {
+			t.Errorf("%s does not turn it on", s.Setting())
+		}
+		off, err := config.Parse([]byte(strings.Replace(s.Setting(), "true", "false", 1)), "audit.yaml", catalog.All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if count(off.KnownHostSources(), s.Kind, true) != 0 || enabled(&off, s.Kind) != nil {
+			t.Errorf("%s is not off", s.Kind)
+		}
+	}
+	guessed, ok := hostsource.Likely("virtualhosts.example.com", "VirtualHost", "v1")
+	if !ok {
+		t.Fatal("a VirtualHost is not taken for a kind that carries hosts")
+	}
+	on, err := config.Parse([]byte(guessed.Setting()), "audit.yaml", catalog.All())
+	if err != nil {
+		t.Fatalf("%s: %v", guessed.Setting(), err)
+	}
+	if enabled(&on, guessed.Kind) == nil {
+		t.Errorf("%s adds no source", guessed.Setting())
 	}
 }
 

@@ -164,7 +164,7 @@ func (v *validator) hostSources() {
 	if len(v.c.HostSources) == 0 {
 		return
 	}
-	ready := slices.Concat(hostsource.BuiltIn(), hostsource.ExternalDNS(hostsource.ExternalDNSPrefixes()))
+	ready := slices.Concat(hostsource.BuiltIn(), hostsource.Unread(), hostsource.ExternalDNS(hostsource.ExternalDNSPrefixes()))
 	first := map[snapshot.Kind]string{}
 	for i := range v.c.HostSources {
 		path := index("hostSources", i)

@@ -14,6 +14,17 @@ func BuiltIn() []Source { return slices.Clone(builtIn()) }
 var builtIn = sync.OnceValue(func() []Source {
 	sources := []Source{
 		{
+			Kind: "apisixroutes.apisix.apache.org", Object: "ApisixRoute",
+			Versions: []string{"v2", "v2beta3", "v2beta2", "v2beta1", "v1"}, Hosts: mustCompile(apisixHosts),
+			// A host is compared from its end, so a wildcard covers any number of labels.
+			Fields: []string{"spec.http", "spec.rules", "spec.stream"}, Deep: true,
+		},
+		{
+			Kind: "dnsendpoints.externaldns.k8s.io", Object: "DNSEndpoint",
+			Versions: []string{"v1alpha1"}, Hosts: mustCompile(dnsEndpointHosts),
+			Fields: []string{"spec.endpoints"}, Deep: true,
+		},
+		{
 			Kind: "domainmappings.serving.knative.dev", Object: "DomainMapping",
 			Versions: []string{"v1beta1", "v1alpha1"}, Hosts: mustCompile(knativeHosts),
 			Fields: []string{"metadata.name"},
@@ -28,9 +39,24 @@ var builtIn = sync.OnceValue(func() []Source {
 		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.containo.us", TCPEntryPoints),
 		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.io", TCPEntryPoints),
 		{
+			Kind: "mappings.getambassador.io", Object: "Mapping",
+			Versions: []string{"v3alpha1", "v2", "v1"}, Hosts: mustCompile(emissaryHosts),
+			Fields: []string{"spec.headers", "spec.host", "spec.host_regex", "spec.hostname"}, Deep: true,
+		},
+		{
+			Kind: "routegroups.zalando.org", Object: "RouteGroup",
+			Versions: []string{"v1"}, Hosts: mustCompile(skipperHosts),
+			Fields: []string{"spec.hosts"},
+		},
+		{
 			Kind: "routes.route.openshift.io", Object: "Route",
 			Versions: []string{"v1"}, Hosts: mustCompile(openshiftHosts),
 			Fields: []string{"spec.host", "spec.subdomain", "spec.wildcardPolicy"},
+		},
+		{
+			Kind: "tcpingresses.configuration.konghq.com", Object: "TCPIngress",
+			Versions: []string{"v1beta1"}, Hosts: mustCompile(kongTCPHosts),
+			Fields: []string{"spec.rules"}, Deep: true,
 		},
 		{
 			Kind: "transportservers.k8s.nginx.org", Object: "TransportServer",
@@ -38,10 +64,21 @@ var builtIn = sync.OnceValue(func() []Source {
 			Fields: []string{"spec.host", "spec.listener"}, Deep: true,
 		},
 		{
+			Kind: "virtualservers.cis.f5.com", Object: "VirtualServer",
+			Versions: []string{"v1"}, Hosts: mustCompile(f5Hosts),
+			Fields: []string{"spec.host", "spec.hostAliases"}, Deep: true,
+		},
+		{
 			Kind: "virtualservers.k8s.nginx.org", Object: "VirtualServer",
 			Versions: []string{"v1"}, Hosts: mustCompile(nginxHosts),
 			// By nginx's server_name *.example.com matches www.eu.example.com.
 			Fields: []string{"spec.host"}, Deep: true,
+		},
+		{
+			Kind: "virtualservices.gateway.solo.io", Object: "VirtualService",
+			Versions: []string{"v1"}, Hosts: mustCompile(glooHosts),
+			// By Envoy's domains *.example.com matches www.eu.example.com.
+			Fields: []string{"spec.virtualHost"}, Deep: true,
 		},
 		{
 			Kind: "virtualservices.networking.istio.io", Object: "VirtualService",
@@ -120,6 +157,48 @@ const contourHosts = `object.?spec.?virtualhost.?fqdn`
 
 // knativeHosts: the name of a DomainMapping is the host.
 const knativeHosts = `object.?metadata.?name`
+
+// apisixHosts: a route of an ApisixRoute claims the hosts it matches: in v1 that of each
+// rule. One for streams may match a host of the TLS handshake. A route without hosts is
+// for every host, at a proxy that the object does not name.
+const apisixHosts = `object.?spec.?http.orValue([]).map(r, r.?match.?hosts.orValue([])).flatten() +
+object.?spec.?stream.orValue([]).map(r, r.?match.?host.orValue('')) +
+object.?spec.?rules.orValue([]).map(r, r.?host.orValue(''))`
+
+// dnsEndpointHosts: external-dns publishes the names of a DNSEndpoint, which then lead to
+// its targets. Records that lead nowhere, such as TXT, claim nothing, nor does a
+// delegation to other name servers (NS), which the owner of a zone makes for others.
+const dnsEndpointHosts = `object.?spec.?endpoints.orValue([])
+.filter(e, e.?recordType.orValue('A') in ['A', 'AAAA', 'CNAME', ''])
+.map(e, e.?dnsName.orValue(''))`
+
+// emissaryHosts: a Mapping claims its hostname, or host, the older field. A host that is
+// a regular expression is returned as a text that is not a host. A header :authority, or
+// Host, is the same condition in another place. The hostname * is for every Host of the
+// installation.
+//
+// Hosts, which configure the certificates of the names that Mappings of other owners
+// have, claim nothing.
+const emissaryHosts = `[object.?spec.?hostname.orValue('')] +
+(object.?spec.?host_regex.orValue(false) == true
+  ? [object.?spec.?host.orValue('') != '' ? 'host_regex ' + object.spec.host : '']
+  : [object.?spec.?host.orValue('')]) +
+object.?spec.?headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, v)`
+
+// skipperHosts: a RouteGroup claims its hosts. One without hosts is for every host.
+const skipperHosts = `object.?spec.?hosts.orValue([])`
+
+// kongTCPHosts: a rule of a TCPIngress claims the host of the TLS handshake. Without one
+// it takes a port.
+const kongTCPHosts = `object.?spec.?rules.orValue([]).map(r, r.?host.orValue(''))`
+
+// f5Hosts: a VirtualServer of F5 claims its host and the aliases. VirtualServers with one
+// host and different paths are merged if their address is the same.
+const f5Hosts = `[object.?spec.?host.orValue('')] + object.?spec.?hostAliases.orValue([])`
+
+// glooHosts: a VirtualService of Gloo claims the domains of its virtual host. A domain is
+// unique in a Gateway: Gloo rejects both VirtualServices that have it.
+const glooHosts = `object.?spec.?virtualHost.?domains.orValue([])`
 
 // mustCompile is for the expressions above, which are covered by tests.
 func mustCompile(text string) Expression {

@@ -31,6 +31,25 @@ func TestBuiltIn(t *testing.T) {
 		{[]snapshot.Kind{"virtualservers.k8s.nginx.org"}, nginxObjects()},
 		{[]snapshot.Kind{"transportservers.k8s.nginx.org"}, nginxPassthroughObjects()},
 		{[]snapshot.Kind{"domainmappings.serving.knative.dev"}, knativeObjects()},
+		{[]snapshot.Kind{"apisixroutes.apisix.apache.org"}, apisixObjects()},
+		{[]snapshot.Kind{"dnsendpoints.externaldns.k8s.io"}, dnsEndpoints()},
+		{[]snapshot.Kind{"mappings.getambassador.io"}, emissaryObjects()},
+		{[]snapshot.Kind{"routegroups.zalando.org"}, []objectOf{
+			{"a RouteGroup", `{"spec": {"hosts": ["shop.example.com", "*.example.com"], "routes": [{"pathSubtree": "/"}]}}`, "*.example.com shop.example.com"},
+			{"a RouteGroup for every host", `{"spec": {"routes": []}}`, ""},
+		}},
+		{[]snapshot.Kind{"tcpingresses.configuration.konghq.com"}, []objectOf{
+			{"a TCPIngress", `{"spec": {"rules": [{"host": "db.example.com", "port": 9443}, {"port": 9000}]}}`, "db.example.com"},
+			{"a TCPIngress without rules", `{"spec": {}}`, ""},
+		}},
+		{[]snapshot.Kind{"virtualservers.cis.f5.com"}, []objectOf{
+			{"a VirtualServer of F5", `{"spec": {"host": "shop.example.com", "hostAliases": ["www.example.com"], "hostGroup": "shop"}}`, "shop.example.com www.example.com"},
+			{"a VirtualServer of F5 without a host", `{"spec": {"virtualServerAddress": "192.0.2.1"}}`, ""},
+		}},
+		{[]snapshot.Kind{"virtualservices.gateway.solo.io"}, []objectOf{
+			{"a VirtualService of Gloo", `{"spec": {"virtualHost": {"domains": ["shop.example.com", "*.example.com"]}}}`, "*.example.com+ shop.example.com"},
+			{"a VirtualService of Gloo for every domain", `{"spec": {"virtualHost": {"routes": []}}}`, ""},
+		}},
 	} {
 		for _, kind := range table.kinds {
 			s := builtIn(t, kind)
@@ -49,6 +68,47 @@ func nginxObjects() []objectOf {
 		{"a VirtualServer for a domain", `{"spec": {"host": "*.example.com"}}`, "*.example.com+"},
 		{"a VirtualServer without a host", `{"spec": {"upstreams": []}}`, ""},
 		{"a VirtualServer that was not filled in", `{"spec": {"host": "{{ .Values.host }}"}}`, "| {{ .Values.host }}"},
+	}
+}
+
+func apisixObjects() []objectOf {
+	return []objectOf{
+		{
+			"two routes",
+			`{"spec": {"http": [{"match": {"hosts": ["b.example.com", "*.example.com"]}}, {"match": {"hosts": ["a.example.com"]}}, {"match": {"paths": ["/*"]}}]}}`,
+			"*.example.com+ a.example.com b.example.com",
+		},
+		{"a stream", `{"spec": {"stream": [{"protocol": "TLS", "match": {"ingressPort": 9443, "host": "db.example.com"}}, {"protocol": "TCP", "match": {"ingressPort": 9000}}]}}`, "db.example.com"},
+		{"a rule of v1", `{"spec": {"rules": [{"host": "shop.example.com", "http": {"paths": []}}]}}`, "shop.example.com"},
+		{"nothing", `{"spec": {}}`, ""},
+	}
+}
+
+func dnsEndpoints() []objectOf {
+	const record = `{"spec": {"endpoints": [{"dnsName": "shop.example.com", "recordType": "A", "targets": ["192.0.2.1"]}]}}`
+	as := func(kind string) string { return strings.Replace(record, `"A"`, `"`+kind+`"`, 1) }
+	return []objectOf{
+		{"an address", record, "shop.example.com"},
+		{"an address of version 6", as("AAAA"), "shop.example.com"},
+		{"an alias", as("CNAME"), "shop.example.com"},
+		{"a record without a type", strings.Replace(record, `"recordType": "A", `, "", 1), "shop.example.com"},
+		{"a text", as("TXT"), ""},
+		{"a delegation", as("NS"), ""},
+		{"nothing", `{"spec": {"endpoints": []}}`, ""},
+	}
+}
+
+func emissaryObjects() []objectOf {
+	return []objectOf{
+		{"a hostname", `{"spec": {"hostname": "shop.example.com", "prefix": "/"}}`, "shop.example.com"},
+		{"a hostname with a wildcard", `{"spec": {"hostname": "*.example.com", "prefix": "/"}}`, "*.example.com+"},
+		{"every hostname", `{"spec": {"hostname": "*", "prefix": "/status"}}`, "*"},
+		{"the older field", `{"spec": {"host": "shop.example.com"}}`, "shop.example.com"},
+		{"a host that is no expression", `{"spec": {"host": "shop.example.com", "host_regex": false}}`, "shop.example.com"},
+		{"a host that is an expression", `{"spec": {"host": "^shop[.]example[.]com$", "host_regex": true}}`, "| host_regex ^shop[.]example[.]com$"},
+		{"no host that is an expression", `{"spec": {"host_regex": true}}`, ""},
+		{"a header", `{"spec": {"hostname": "*", "headers": {":authority": "shop.example.com", "Host": true, "x-user": "y"}}}`, "* shop.example.com"},
+		{"nothing", `{"spec": {"prefix": "/"}}`, ""},
 	}
 }
 

@@ -38,6 +38,9 @@ type Source struct {
 	// so that managed fields show since when at the latest. "metadata.name" never
 	// changes. If there are none, it may be any field.
 	Fields []string
+	// Unread is true of a source that is off: objects of its kind are counted, and the
+	// report says that they were not read.
+	Unread bool
 	// Proxies says what else a built-in source reads: at which proxies an object claims
 	// its hosts, and what it takes there if it asks for every host.
 	Proxies Proxies

@@ -16,6 +16,9 @@ import (
 // until the context ends. An object whose hosts cannot be read becomes a fact that
 // carries the error.
 func HostKind(ctx context.Context, s *hostsource.Source) Custom {
+	if s.Unread {
+		return unreadKind(s)
+	}
 	return Custom{
 		Kind: s.Kind, Object: s.Object, Versions: s.Versions, Namespaced: true,
 		take: func(in *Ingester, data []byte, f *snapshot.Facts) error {
@@ -27,6 +30,34 @@ func HostKind(ctx context.Context, s *hostsource.Source) Custom {
 			return nil
 		},
 	}
+}
+
+// unreadKind returns the kind of a host source that is off: its objects are counted.
+func unreadKind(s *hostsource.Source) Custom {
+	return Custom{
+		Kind: s.Kind, Object: s.Object, Versions: s.Versions, Namespaced: true,
+		take: func(_ *Ingester, data []byte, f *snapshot.Facts) error {
+			var o metav1.PartialObjectMetadata
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &o); err != nil {
+				return err
+			}
+			// Lists are sorted by namespace, so this keeps one fact for each.
+			if last := len(f.UnreadHosts) - 1; last >= 0 && f.UnreadHosts[last].Kind == s.Kind && f.UnreadHosts[last].Namespace == o.Namespace {
+				f.UnreadHosts[last].Count++
+				return nil
+			}
+			f.UnreadHosts = append(f.UnreadHosts, snapshot.UnreadHosts{
+				Kind: s.Kind, Object: s.Object, Namespace: o.Namespace, Count: 1, Setting: s.Setting(),
+			})
+			return nil
+		},
+	}
+}
+
+// UnknownHosts returns the fact that it is not known whether there are objects of the kind
+// of a host source that is off.
+func UnknownHosts(s *hostsource.Source, why string) snapshot.UnreadHosts {
+	return snapshot.UnreadHosts{Kind: s.Kind, Object: s.Object, Setting: s.Setting(), Unknown: why}
 }
 
 // WithHosts returns a kind of routes whose objects also claim what a host source reads

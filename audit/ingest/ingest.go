@@ -24,7 +24,8 @@ type Ingester struct {
 	dns       []dnsAnnotations
 	strings   map[string]string
 	labels    map[string]snapshot.Labels
-	key       []byte          // of labels that are looked for
+	key       []byte // of labels that are looked for
+	ports     map[string][]snapshot.PortRange
 	naming    map[string]bool // keys of annotations, and whether they name owners or channels
 }
 
@@ -35,6 +36,7 @@ func New(ownerKeys []string) *Ingester {
 		ownerKeys: slices.Clone(ownerKeys),
 		strings:   map[string]string{},
 		labels:    map[string]snapshot.Labels{},
+		ports:     map[string][]snapshot.PortRange{},
 		naming:    map[string]bool{},
 		aliases:   snapshot.Aliases(),
 		dns:       dnsBelow(hostsource.ExternalDNSPrefixes()),

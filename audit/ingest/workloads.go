@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -92,7 +93,9 @@ func (in *Ingester) ReplicationController(o *corev1.ReplicationController) snaps
 
 // Deployment returns the fact of a Deployment.
 func (in *Ingester) Deployment(o *appsv1.Deployment) snapshot.Workload {
-	return in.workload(appsv1.GroupName, "Deployment", &o.ObjectMeta, &o.Spec.Template)
+	w := in.workload(appsv1.GroupName, "Deployment", &o.ObjectMeta, &o.Spec.Template)
+	w.Ports = in.declaredPorts(&o.Spec.Template.Spec)
+	return w
 }
 
 // ReplicaSet returns the fact of a ReplicaSet.
@@ -102,12 +105,16 @@ func (in *Ingester) ReplicaSet(o *appsv1.ReplicaSet) snapshot.Workload {
 
 // StatefulSet returns the fact of a StatefulSet.
 func (in *Ingester) StatefulSet(o *appsv1.StatefulSet) snapshot.Workload {
-	return in.workload(appsv1.GroupName, "StatefulSet", &o.ObjectMeta, &o.Spec.Template)
+	w := in.workload(appsv1.GroupName, "StatefulSet", &o.ObjectMeta, &o.Spec.Template)
+	w.Ports = in.declaredPorts(&o.Spec.Template.Spec)
+	return w
 }
 
 // DaemonSet returns the fact of a DaemonSet.
 func (in *Ingester) DaemonSet(o *appsv1.DaemonSet) snapshot.Workload {
-	return in.workload(appsv1.GroupName, "DaemonSet", &o.ObjectMeta, &o.Spec.Template)
+	w := in.workload(appsv1.GroupName, "DaemonSet", &o.ObjectMeta, &o.Spec.Template)
+	w.Ports = in.declaredPorts(&o.Spec.Template.Spec)
+	return w
 }
 
 // CronJob returns the fact of a CronJob, with the pod template inside its job template.
@@ -151,4 +158,29 @@ func (in *Ingester) account(spec *corev1.PodSpec) string {
 		return ""
 	}
 	return in.intern(name)
+}
+
+// declaredPorts returns the ports that the containers of a pod declare. The same list is
+// kept once, because most workloads declare one of a few.
+func (in *Ingester) declaredPorts(spec *corev1.PodSpec) []snapshot.PortRange {
+	in.key = in.key[:0]
+	n := 0
+	for i := range spec.Containers {
+		for _, p := range spec.Containers[i].Ports {
+			in.key = append(strconv.AppendInt(append(in.key, p.Protocol...), int64(p.ContainerPort), 10), ' ')
+			n++
+		}
+	}
+	if kept, ok := in.ports[string(in.key)]; ok || n == 0 {
+		return kept
+	}
+	out := make([]snapshot.PortRange, 0, n)
+	for i := range spec.Containers {
+		for _, p := range spec.Containers[i].Ports {
+			protocol := snapshot.Protocol(in.intern(string(cmp.Or(p.Protocol, corev1.ProtocolTCP))))
+			out = append(out, snapshot.PortRange{Protocol: protocol, First: p.ContainerPort, Last: p.ContainerPort})
+		}
+	}
+	in.ports[string(in.key)] = out
+	return out
 }

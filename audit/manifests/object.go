@@ -3,6 +3,7 @@ package manifests
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -146,6 +148,20 @@ func (r *reader) object(where string, text []byte, inherit typeMeta, depth int) 
 	r.ignored[ignored]++
 	if !ok && ingest.UnsupportedPolicy(gv.Group, t.Kind) {
 		r.unsupported(gv.Group, t.Kind, text)
+	}
+	if _, known := r.known[gv.WithKind(t.Kind).GroupKind()]; !ok && !known {
+		r.unreadHosts(gv, t.Kind, text)
+	}
+}
+
+// unreadHosts counts an object of a kind that is not known and probably carries hosts. The
+// plural of the kind is a guess, because manifests do not contain it.
+func (r *reader) unreadHosts(gv schema.GroupVersion, kind string, data []byte) {
+	plural := snapshot.KindOf(gv.Group, strings.ToLower(kind)+"s")
+	if s, ok := hostsource.Likely(plural, kind, gv.Version); ok {
+		unread := ingest.HostKind(context.Background(), &s)
+		// One whose metadata cannot be read claims nothing that could be compared.
+		_ = unread.Take(r.ingester, data, &r.facts)
 	}
 }
 

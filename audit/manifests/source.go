@@ -134,7 +134,7 @@ func (s *Source) reads(b *snapshot.Builder, kinds []snapshot.Kind, like snapshot
 			}
 		}
 		if host := s.hostSource(k); host != nil {
-			if host.BuiltIn && read.Items == 0 {
+			if host.Unread || host.BuiltIn && read.Items == 0 {
 				continue // it was not configured
 			}
 			read.Version = host.Versions[0]
@@ -191,8 +191,22 @@ func (s *Source) entries(ctx context.Context) map[schema.GroupVersionKind]entry 
 			continue
 		}
 		addCustom(m, ingest.HostKind(ctx, host))
+		if host.Unread {
+			uncounted(m, host)
+		}
 	}
 	return m
+}
+
+// uncounted marks the entries of a kind that is not read: a version that is not known is no
+// problem.
+func uncounted(m map[schema.GroupVersionKind]entry, host *hostsource.Source) {
+	for gvk, e := range m {
+		if e.kind == host.Kind {
+			e.few = true
+			m[gvk] = e
+		}
+	}
 }
 
 // hostSource returns the host source of a kind, or nil.

@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 		"rules", "rules/catalog", "rules/snapshot", "audit", "audit/config", "audit/hostsource", "audit/ingest", "audit/manifests",
 	},
 	"audit":            {"audit/config", "rules", "rules/snapshot"},
+	"audit/remedy":     {"audit", "audit/ingest", "rules", "rules/snapshot"},
 	"audit/api":        {},
 	"audit/hostsource": {"rules/snapshot"},
 	"audit/config":     {"audit/hostsource", "rules", "rules/snapshot"},
@@ -64,7 +65,7 @@ var arrows = map[string][]string{
 	"cmd/audit/serve": {"audit", "audit/kube", "audit/kube/lease", "notify/metrics"},
 	"cmd": {
 		"cmd/audit/serve", "audit", "audit/config", "audit/kube",
-		"audit/kube/events", "audit/kube/lease", "audit/kube/source", "audit/kube/store", "audit/manifests", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
+		"audit/kube/events", "audit/kube/lease", "audit/kube/source", "audit/kube/store", "audit/manifests", "audit/remedy", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/catalog", "rules/snapshot",
 	},
 }

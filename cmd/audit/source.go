@@ -107,7 +107,7 @@ func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 	klog.SetLogger(klog.Logger{})
 	o.source, err = source.New(cfg, source.Options{
 		UserAgent: userAgent(),
-		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
+		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.KnownHostSources(),
 		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
 		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),
 	})
@@ -135,7 +135,7 @@ func (o *readOptions) openManifests(flags *pflag.FlagSet) error {
 	src := &manifests.Source{
 		Paths: slices.Clone(o.from), Stdin: o.in,
 		Exclude: slices.Clone(o.exclude), DefaultNamespace: o.namespace,
-		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.EnabledHostSources(),
+		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.KnownHostSources(),
 		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
 		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),
 	}

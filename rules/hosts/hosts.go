@@ -82,13 +82,19 @@ a route attached to a Service.
 Objects of other kinds claim the hosts that the hostSources of the config read
 from them. Built-in host sources cover OpenShift Routes, Istio VirtualServices
 on a gateway, Traefik IngressRoutes, Contour HTTPProxies, Knative
-DomainMappings, and VirtualServers and TransportServers for TLS passthrough of
-NGINX Ingress Controller. A VirtualServerRoute claims nothing by itself. The
-host sources for what external-dns publishes for Services and routes of the
-Gateway API are off until the config mentions them. An object whose hosts cannot be
-read counts as not read. A value that nothing serves as a host, such as a placeholder
-or a URL, is an advisory; a port behind a host is ignored. A value that begins with a
-tilde, or has characters that only regular expressions have, is one.
+DomainMappings, VirtualServers and TransportServers for TLS passthrough of
+NGINX Ingress Controller, Emissary Mappings, ApisixRoutes, Skipper RouteGroups,
+VirtualServices of Gloo, VirtualServers of F5, TCPIngresses of Kong, and the
+names that a DNSEndpoint of external-dns gives an address. A VirtualServerRoute
+claims nothing by itself, and an Emissary Mapping, ApisixRoute or RouteGroup for
+every host is not compared. The host sources for what external-dns publishes for
+Services and routes of the Gateway API are off until the config mentions them.
+Other kinds that carry hosts and are known, such as Emissary's Host, are not
+read: where there are objects of them, that is an advisory with the setting that
+turns their host source on. An object whose hosts cannot be read counts as not
+read. A value that nothing serves as a host, such as a placeholder or a URL, is an
+advisory; a port behind a host is ignored. A value that begins with a tilde, or has
+characters that only regular expressions have, is one.
 
 A VirtualService claims nothing at a Gateway of Istio none of whose servers takes
 the host from its namespace (servers[].hosts); a Gateway that is not there or
@@ -143,6 +149,7 @@ func run(in rules.Input) (rules.Result, error) {
 	res.Advisories = append(res.Advisories, unreadableClaims(in, classes)...)
 	res.Advisories = append(res.Advisories, missingParameters(in, classes)...)
 	res.Advisories = append(res.Advisories, unreadHosts(in)...)
+	res.Advisories = append(res.Advisories, unreadKinds(in)...)
 	res.Advisories = append(res.Advisories, contradictions(in)...)
 	return res, nil
 }

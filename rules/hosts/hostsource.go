@@ -86,6 +86,37 @@ func unreadObjects(in rules.Input) []snapshot.Fault {
 	return out
 }
 
+// unreadKinds returns an advisory for each kind that carries hosts and was not read.
+func unreadKinds(in rules.Input) []rules.Advisory {
+	byKind := map[snapshot.Kind][]*snapshot.UnreadHosts{}
+	for u := range in.View.UnreadHosts() {
+		byKind[u.Kind] = append(byKind[u.Kind], u)
+	}
+	var out []rules.Advisory
+	for kind, list := range byKind {
+		a := rules.Advisory{Subject: rules.Subject{Kind: "CustomResourceDefinition", Name: string(kind)}}
+		count, namespaces := 0, []string(nil)
+		for _, u := range list {
+			count += u.Count
+			if u.Unknown == "" && len(namespaces) < maxListed {
+				namespaces = append(namespaces, u.Namespace)
+				a.Owners = append(a.Owners, in.Owner(&snapshot.Meta{Namespace: u.Namespace}))
+			}
+		}
+		first := list[0]
+		there := fmt.Sprintf("%s of kind %s in namespace %s", rules.Count(count, "object"), first.Object, strings.Join(namespaces, ", "))
+		switch {
+		case first.Unknown != "":
+			there = fmt.Sprintf("whether there are objects of kind %s is unknown (%s)", first.Object, first.Unknown)
+		case len(list) > len(namespaces):
+			there += fmt.Sprintf(" and %d more", len(list)-len(namespaces))
+		}
+		a.Message = there + ": what hosts they claim was not evaluated. Add a host source to the config: " + first.Setting
+		out = append(out, a)
+	}
+	return out
+}
+
 // unreadHosts returns an advisory for each object of a host source some or all of
 // whose hosts are unknown.
 func unreadHosts(in rules.Input) []rules.Advisory {

@@ -213,7 +213,7 @@ func now() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) }
 func (f *fixture) read(rule *rules.Rule, text []byte) (*snapshot.Snapshot, error) {
 	src := manifests.Source{
 		Paths: []string{"-"}, Stdin: bytes.NewReader(text),
-		OwnerKeys: f.config.Owners.Keys, HostSources: f.config.EnabledHostSources(),
+		OwnerKeys: f.config.Owners.Keys, HostSources: f.config.KnownHostSources(),
 	}
 	var b snapshot.Builder
 	reading, err := src.Read(context.Background(), audit.Needs([]*rules.Rule{rule}), &b)

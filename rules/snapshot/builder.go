@@ -18,6 +18,7 @@ type Facts struct {
 	ListenerSets      []ListenerSet
 	Routes            []Route
 	HostObjects       []HostObject
+	UnreadHosts       []UnreadHosts
 	IstioGateways     []IstioGateway
 	Policies          []Policy
 	Tiers             []Tier
@@ -43,6 +44,7 @@ func (f *Facts) Append(more Facts) {
 	f.ListenerSets = joined(f.ListenerSets, more.ListenerSets)
 	f.Routes = joined(f.Routes, more.Routes)
 	f.HostObjects = joined(f.HostObjects, more.HostObjects)
+	f.UnreadHosts = joined(f.UnreadHosts, more.UnreadHosts)
 	f.IstioGateways = joined(f.IstioGateways, more.IstioGateways)
 	f.Policies = joined(f.Policies, more.Policies)
 	f.Tiers = joined(f.Tiers, more.Tiers)
@@ -106,6 +108,7 @@ func (b *Builder) Freeze() *Snapshot {
 	f.ListenerSets = arrange(f.ListenerSets, func(o *ListenerSet) *Meta { return &o.Meta })
 	f.Routes = arrange(f.Routes, func(o *Route) *Meta { return &o.Meta })
 	f.HostObjects = arrange(f.HostObjects, func(o *HostObject) *Meta { return &o.Meta })
+	f.UnreadHosts = joinUnreadHosts(f.UnreadHosts)
 	f.IstioGateways = arrange(f.IstioGateways, func(o *IstioGateway) *Meta { return &o.Meta })
 	f.Tiers = arrange(f.Tiers, func(o *Tier) *Meta { return &o.Meta })
 	f.AddressSets = arrange(f.AddressSets, func(o *AddressSet) *Meta { return &o.Meta })

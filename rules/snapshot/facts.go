@@ -211,8 +211,11 @@ type Workload struct {
 	// ServiceAccount is the name of the account that the pod template names, empty
 	// for the one called DefaultServiceAccount.
 	ServiceAccount string
-	Finished       bool   // a Job that completed or failed
-	UID            string // of a Job, whose pods have it in a label; else empty
+	// Ports are those that the containers of a Deployment, StatefulSet or DaemonSet
+	// declare, in their order. Declaring a port opens nothing.
+	Ports    []PortRange
+	Finished bool   // a Job that completed or failed
+	UID      string // of a Job, whose pods have it in a label; else empty
 }
 
 // Pod is the fact of a Pod.

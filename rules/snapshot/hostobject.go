@@ -1,5 +1,11 @@
 package snapshot
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 // HostSources stands for all kinds whose objects claim hosts as the config
 // describes. Which kinds these are differs from cluster to cluster, so no rule can
 // name them; the source says so with Builder.Expand.
@@ -73,3 +79,33 @@ type IstioGateway struct {
 
 // FromHostSource is the source of what a HostObject claims.
 const FromHostSource HostSource = "host-source"
+
+// UnreadHosts is the fact that there are, or may be, objects that carry hosts of a kind
+// that was not read, because no source for it is on.
+type UnreadHosts struct {
+	Kind   Kind
+	Object string // as in its objects, such as "Host"
+	// Namespace is where they are, empty if that is not known: then there is no Count.
+	Namespace string
+	Count     int
+	// Setting is what turns the source of the kind on, as in the config.
+	Setting string
+	// Unknown says why it is not known whether there are any, empty if there are.
+	Unknown string
+}
+
+// joinUnreadHosts sorts facts by kind and namespace, and adds up those of one namespace.
+func joinUnreadHosts(facts []UnreadHosts) []UnreadHosts {
+	slices.SortStableFunc(facts, func(a, b UnreadHosts) int {
+		return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Namespace, b.Namespace))
+	})
+	var out []UnreadHosts
+	for _, f := range facts {
+		if last := len(out) - 1; last >= 0 && out[last].Kind == f.Kind && out[last].Namespace == f.Namespace {
+			out[last].Count += f.Count
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}

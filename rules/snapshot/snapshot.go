@@ -140,6 +140,17 @@ func (s *Snapshot) Patched(parts []Part, fresh *Builder) *Snapshot {
 	return patched
 }
 
+// With returns a snapshot with further facts, each in place of the one about the same
+// object, if there is one. The status of each kind stays as it is.
+func (s *Snapshot) With(facts Facts) *Snapshot {
+	var b Builder
+	b.Add(s.facts.filtered(func(*Meta) bool { return true }))
+	b.Add(facts)
+	with := b.Freeze()
+	with.reads, with.parts = s.reads, s.parts
+	return with
+}
+
 // filtered returns the facts of the objects for which a function returns true.
 // Facts that belong to no object are kept.
 func (f *Facts) filtered(keep func(*Meta) bool) Facts {
@@ -164,6 +175,7 @@ func (f *Facts) filtered(keep func(*Meta) bool) Facts {
 		Workloads:         filter(f.Workloads, keep, func(o *Workload) *Meta { return &o.Meta }),
 		Pods:              filter(f.Pods, keep, func(o *Pod) *Meta { return &o.Meta }),
 		Unsupported:       slices.Clone(f.Unsupported),
+		UnreadHosts:       slices.Clone(f.UnreadHosts),
 		Faults: slices.DeleteFunc(slices.Clone(f.Faults), func(o Fault) bool {
 			return !keep(&Meta{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name})
 		}),

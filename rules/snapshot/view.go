@@ -177,6 +177,13 @@ func (v *View) HostObjects() iter.Seq[*HostObject] {
 	return each(v.s.facts.HostObjects)
 }
 
+// UnreadHosts yields where objects are that carry hosts and were not read, sorted by kind
+// and namespace.
+func (v *View) UnreadHosts() iter.Seq[*UnreadHosts] {
+	v.ask(HostSources)
+	return each(v.s.facts.UnreadHosts)
+}
+
 // IstioGateways yields every Gateway of Istio.
 func (v *View) IstioGateways() iter.Seq[*IstioGateway] {
 	v.ask(IstioGateways)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -39,7 +40,8 @@ type plan struct {
 
 // planCustoms asks once what the server serves, and plans how each kind is read.
 // Where policies are among the kinds, it also plans to read the unsupported kinds of
-// policies; the first outcome, of the kind discovered, names these. If there are no
+// policies, and where host sources are, to count the objects of kinds that probably
+// carry hosts; the first outcome, of the kind discovered, names these. If there are no
 // kinds it does not ask.
 func (s *Source) planCustoms(ctx context.Context, customs []ingest.Custom) (plans []plan, first outcome) {
 	first = outcome{read: snapshot.Read{Kind: discovered}}
@@ -64,8 +66,18 @@ func (s *Source) planCustoms(ctx context.Context, customs []ingest.Custom) (plan
 		}
 	}
 	for _, k := range unsupportedPolicies(&served, customs) {
-		first.more = append(first.more, ingest.Unsupported(k.Kind, k.Object, ""))
+		// Where they are is not known, so they may apply to any namespace.
+		first.more = append(first.more, extra{k.Kind, func(read snapshot.Read) (snapshot.Facts, []snapshot.Read) {
+			return snapshot.Facts{Unsupported: []snapshot.Unsupported{ingest.Unsupported(k.Kind, k.Object, "")}}, []snapshot.Read{read}
+		}})
 		plans = append(plans, plan{read: func() outcome { return s.readUnsupported(ctx, k) }})
+	}
+	for _, k := range s.unreadHostKinds(&served, customs) {
+		c := ingest.HostKind(ctx, &k)
+		first.more = append(first.more, extra{k.Kind, func(read snapshot.Read) (snapshot.Facts, []snapshot.Read) {
+			return uncounted(&k, read), nil
+		}})
+		plans = append(plans, plan{read: func() outcome { return s.readCustom(ctx, &c, c.Versions[0]) }})
 	}
 	return plans, first
 }
@@ -86,6 +98,37 @@ func unsupportedPolicies(served *kube.Served, customs []ingest.Custom) []kube.Se
 	}
 	slices.SortFunc(unsupported, func(a, b kube.ServedKind) int { return compareKinds(a.Kind, b.Kind) })
 	return unsupported
+}
+
+// unreadHostKinds returns a source for each served kind that probably carries hosts, if
+// host sources are among the requested kinds and none of them is for it.
+func (s *Source) unreadHostKinds(served *kube.Served, customs []ingest.Custom) []hostsource.Source {
+	requested := map[snapshot.Kind]bool{}
+	hosts := false
+	for _, c := range customs {
+		requested[c.Kind] = true
+		hosts = hosts || s.hosts[c.Kind] != nil
+	}
+	if !hosts {
+		return nil
+	}
+	var unread []hostsource.Source
+	for _, k := range served.Kinds {
+		if h, likely := hostsource.Likely(k.Kind, k.Object, k.Versions[0]); likely && k.Namespaced && !requested[k.Kind] {
+			unread = append(unread, h)
+		}
+	}
+	slices.SortFunc(unread, func(a, b hostsource.Source) int { return compareKinds(a.Kind, b.Kind) })
+	return unread
+}
+
+// uncounted returns the fact that objects of a kind that carries hosts could not be counted.
+func uncounted(host *hostsource.Source, read snapshot.Read) snapshot.Facts {
+	why := string(read.Status)
+	if read.Err != "" {
+		why += ": " + read.Err
+	}
+	return snapshot.Facts{UnreadHosts: []snapshot.UnreadHosts{ingest.UnknownHosts(host, why)}}
 }
 
 // compareKinds orders kinds by group and resource.

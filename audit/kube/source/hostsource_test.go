@@ -119,6 +119,46 @@ func TestHostSourcesThatAreServedAreRead(t *testing.T) {
 	}
 }
 
+// TestKindsThatCarryHostsAreCounted checks that objects of a kind whose source is off, or
+// that nothing is known about but its name, are counted where that is allowed, and that the
+// kind is named where it is not.
+func TestKindsThatCarryHostsAreCounted(t *testing.T) {
+	api := hostAPI{
+		serves: []string{
+			"getambassador.io/v3alpha1 hosts Host",
+			"getambassador.io/v3alpha1 tcpmappings TCPMapping",
+			"contour.heptio.com/v9 ingressroutes IngressRoute",
+			"example.com/v1 virtualhosts VirtualHost",
+			"example.com/v1 virtualservers VirtualServer",
+		},
+		lists: map[string]string{
+			"/apis/getambassador.io/v3alpha1/hosts": `{"metadata":{"name":"a","namespace":"a"}},{"metadata":{"name":"b","namespace":"a"}},
+				{"metadata":{"name":"a","namespace":"b"},"spec":{"hostname":7}}`,
+			"/apis/getambassador.io/v3alpha1/tcpmappings": "",
+			"/apis/example.com/v1/virtualhosts":           "403",
+			"/apis/example.com/v1/virtualservers":         `{"metadata":{"name":"a","namespace":"c"}}`,
+		},
+	}
+	s := readHosts(t, api, append(hostsource.BuiltIn(), hostsource.Unread()...)...)
+	if got := s.Status(snapshot.HostSources); got != snapshot.Listed || len(s.Reads()) > 0 {
+		t.Errorf("the sources are %s: %v", got, s.Reads())
+	}
+	var got []string
+	for u := range s.View(snapshot.HostSources).UnreadHosts() {
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s %d %s", u.Kind, u.Object, u.Namespace, u.Count, u.Unknown)))
+	}
+	want := []string{
+		"hosts.getambassador.io Host a 2",
+		"hosts.getambassador.io Host b 1",
+		"ingressroutes.contour.heptio.com IngressRoute  0 failed: served only in versions [v9], which are not supported",
+		"virtualhosts.example.com VirtualHost  0 forbidden: no",
+		"virtualservers.example.com VirtualServer c 1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+}
+
 func TestHostSourcesThatCannotBeRead(t *testing.T) {
 	for _, c := range []struct {
 		says   string

@@ -70,14 +70,14 @@ func openReplicationControllers(c kubernetes.Interface, in *ingest.Ingester) kub
 
 func openDaemonSets(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.DaemonSet, *appsv1.DaemonSet]{
-		client: c.AppsV1().RESTClient(), kind: snapshot.DaemonSets, fields: templateFields(2),
+		client: c.AppsV1().RESTClient(), kind: snapshot.DaemonSets, fields: portedFields(2),
 		facts: one(in.DaemonSet, workloads),
 	}.list()
 }
 
 func openDeployments(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.Deployment, *appsv1.Deployment]{
-		client: c.AppsV1().RESTClient(), kind: snapshot.Deployments, fields: templateFields(3),
+		client: c.AppsV1().RESTClient(), kind: snapshot.Deployments, fields: portedFields(3),
 		facts: one(in.Deployment, workloads),
 	}.list()
 }
@@ -91,7 +91,7 @@ func openReplicaSets(c kubernetes.Interface, in *ingest.Ingester) kube.List[snap
 
 func openStatefulSets(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.StatefulSet, *appsv1.StatefulSet]{
-		client: c.AppsV1().RESTClient(), kind: snapshot.StatefulSets, fields: templateFields(3),
+		client: c.AppsV1().RESTClient(), kind: snapshot.StatefulSets, fields: portedFields(3),
 		facts: one(in.StatefulSet, workloads),
 	}.list()
 }
@@ -176,8 +176,14 @@ func uid() field { return field{number: 5} }
 func managedFields() field { return field{number: 17} }
 
 // podTemplate is the field of a pod template, decoded to its labels and podSpec.
-func podTemplate(number protowire.Number) field {
-	return field{number, fieldSet{{1, fieldSet{{number: 11}}}, {2, podSpec()}}}
+func podTemplate(number protowire.Number, more ...field) field {
+	return field{number, fieldSet{{1, fieldSet{{number: 11}}}, {2, append(podSpec(), more...)}}}
+}
+
+// portedFields are those of templateFields and the ports that containers declare.
+func portedFields(number protowire.Number) fieldSet {
+	ports := field{2, fieldSet{{6, fieldSet{{number: 3}, {number: 4}}}}} // containers.ports: containerPort, protocol
+	return fieldSet{metaField(), {2, fieldSet{podTemplate(number, ports)}}}
 }
 
 // podSpec are the fields of a pod's spec that facts need. API servers set

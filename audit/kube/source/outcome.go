@@ -15,14 +15,21 @@ import (
 type outcome struct {
 	facts snapshot.Facts
 	read  snapshot.Read
-	// more are unsupported kinds of policies, which have an outcome of their own beside
-	// the requested ones: see discovered.
-	more []snapshot.Unsupported
+	// more are kinds that nobody requested, which have an outcome of their own beside the
+	// requested ones: see discovered.
+	more []extra
+}
+
+// extra is a kind that nobody requested and of which it matters whether there are objects:
+// an unsupported kind of policies, or one that carries hosts and is not read.
+type extra struct {
+	kind snapshot.Kind
+	// unread returns what to add if the kind could not be read.
+	unread func(snapshot.Read) (snapshot.Facts, []snapshot.Read)
 }
 
 // discovered takes the place of a kind among those that have no outcome yet, until
-// discovery has named the served kinds of policies that are unsupported. Its outcome
-// lists them.
+// discovery has named the extra kinds. Its outcome lists them.
 const discovered snapshot.Kind = ""
 
 const (
@@ -90,13 +97,12 @@ func (s *Source) failed(kind snapshot.Kind, why string) snapshot.Read {
 type collection struct {
 	source  *Source
 	builder *snapshot.Builder
-	// waiting are the kinds without an outcome. For an unsupported kind of policies the
-	// value is the fact that there may be some, for other kinds nil.
-	waiting map[snapshot.Kind]*snapshot.Unsupported
+	// waiting are the kinds without an outcome. The value is nil for requested ones.
+	waiting map[snapshot.Kind]*extra
 }
 
 func newCollection(s *Source, kinds []snapshot.Kind, b *snapshot.Builder) *collection {
-	c := &collection{source: s, builder: b, waiting: map[snapshot.Kind]*snapshot.Unsupported{discovered: nil}}
+	c := &collection{source: s, builder: b, waiting: map[snapshot.Kind]*extra{discovered: nil}}
 	for _, kind := range kinds {
 		c.waiting[kind] = nil
 	}
@@ -113,21 +119,20 @@ func (c *collection) complete() bool { return len(c.waiting) == 0 }
 
 // take adds an outcome.
 func (c *collection) take(o outcome) {
-	unsupported := c.waiting[o.read.Kind]
+	unrequested := c.waiting[o.read.Kind]
 	delete(c.waiting, o.read.Kind)
-	for _, u := range o.more {
-		c.waiting[u.Kind] = &u
+	for _, e := range o.more {
+		c.waiting[e.kind] = &e
 	}
 	switch {
 	case o.read.Kind == discovered:
-	case unsupported == nil:
+	case unrequested == nil:
 		c.add(o)
 	case o.read.Status.Known():
 		c.builder.Add(o.facts)
 	default:
-		// Where they are is not known, so they may apply to any namespace.
-		facts := snapshot.Facts{Unsupported: []snapshot.Unsupported{*unsupported}}
-		c.builder.Add(facts, o.read)
+		facts, reads := unrequested.unread(o.read)
+		c.builder.Add(facts, reads...)
 	}
 }
 
@@ -135,7 +140,15 @@ func (c *collection) take(o outcome) {
 // served is left out: nobody asked for it.
 func (c *collection) add(o outcome) {
 	if host, ok := c.source.hosts[o.read.Kind]; ok {
-		if host.BuiltIn && o.read.Status == snapshot.Absent {
+		switch {
+		case host.BuiltIn && o.read.Status == snapshot.Absent:
+			return
+		// It was only to be counted: what is missing makes nothing unknown.
+		case host.Unread && o.read.Status.Known():
+			c.builder.Add(o.facts)
+			return
+		case host.Unread:
+			c.builder.Add(uncounted(host, o.read))
 			return
 		}
 		c.builder.Expand(snapshot.HostSources, o.read.Kind)
