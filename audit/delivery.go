@@ -83,6 +83,15 @@ const (
 )
 
 const (
+	// dampFor is how long a finding that keeps changing is quiet after a message about it.
+	dampFor = time.Hour
+	// dampQuiet is for how long a finding must be open, or resolved, before it no longer
+	// comes and goes.
+	dampQuiet = 30 * time.Minute
+	// dampFrom is how often a finding has returned when it is one that comes and goes.
+	dampFrom = 2
+	// rememberFor is how long a former owner is remembered who might return.
+	rememberFor = 24 * time.Hour
 	// RefusedRetry is how long to wait before what was refused is tried again: each try
 	// costs two writes per finding.
 	RefusedRetry = time.Hour
@@ -162,6 +171,46 @@ func (n Notification) NextTry(now time.Time) (at time.Time, why DeliveryState) {
 	}
 	return time.Time{}, ""
 }
+
+// DampedUntil returns when a pending event of a notification may be sent, so that a
+// finding that keeps changing does not make a message of each change: the zero time if
+// that is no reason to wait. What is sent then is how it is then.
+//
+// A finding that returns for the second time says so, and then its ends and returns wait
+// until it has been the same for a while, or an hour has passed since the last message. A
+// change after a change or a return waits for that hour, and so do the returns of an
+// owner who left, and what follows them.
+func (r *Record) DampedUntil(n *Notification, now time.Time) time.Time {
+	hour := n.At.Add(dampFor)
+	if n.At.IsZero() || !now.Before(hour) || n.Claim.By != "" {
+		return time.Time{}
+	}
+	switch {
+	case n.Pending == EventChanged && (n.Last == EventChanged || n.Last == EventReopened),
+		n.Pending == EventReopened && n.Last == EventReleased,
+		n.Pending == EventReleased && n.Last == EventReopened:
+		return hour
+	case n.Pending != EventResolved && n.Pending != EventReopened, n.Last == "", !r.ComesAndGoes():
+		return time.Time{}
+	case r.Reopened == dampFrom && n.Pending == EventReopened && n.Last == EventResolved:
+		return time.Time{} // this one says so
+	}
+	quiet := r.OpenedAt.Add(dampQuiet)
+	if r.State == StateResolved {
+		quiet = r.ResolvedAt.Add(dampQuiet)
+	}
+	switch {
+	case !quiet.After(now):
+		return time.Time{}
+	case quiet.Before(hour):
+		return quiet
+	}
+	return hour
+}
+
+// ComesAndGoes reports whether a finding has returned so often that its ends and returns
+// are damped.
+func (r *Record) ComesAndGoes() bool { return r.Reopened >= dampFrom }
 
 // MayClaim reports whether a publisher may claim a notification, which it has seen
 // claimed as it is for the given time. The holder of the Lease may take over the claim

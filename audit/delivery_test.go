@@ -248,12 +248,16 @@ func (w *deliveryWorld) take(i int) bool {
 	n := mine(&p.loaded.Record)
 	c := audit.Claim{By: fmt.Sprint(p.name, "-", p.life), At: w.clock(i), WithLease: p.leased}
 	event := n.Pending
-	if event == "" || !n.Take(event, c, 0, w.clock(i)) {
+	take := func() bool {
+		n = mine(&p.loaded.Record)
+		return p.loaded.DampedUntil(&n, w.clock(i)).IsZero() && n.Take(event, c, 0, w.clock(i))
+	}
+	if event == "" || !take() {
 		return false
 	}
 	if p.loaded.Version != w.stored.Version {
 		p.loaded = w.stored
-		if n = mine(&p.loaded.Record); !n.Take(event, c, 0, w.clock(i)) {
+		if !take() {
 			return false
 		}
 	}
@@ -304,9 +308,7 @@ func (w *deliveryWorld) record(i int) bool {
 	}
 	r := w.stored.Record
 	if n := mine(&r); p.move(&n, w.clock(i)) {
-		if r.SetNotification(n); n.Last == audit.EventReleased && n.Pending == "" {
-			r.Notifications = slices.DeleteFunc(slices.Clone(r.Notifications), func(o audit.Notification) bool { return o.Owner == n.Owner })
-		}
+		r.SetNotification(n)
 		w.put(r)
 	}
 	p.loaded, p.claim, p.event, p.sent = w.stored, audit.Claim{}, "", sendNot

@@ -198,6 +198,7 @@ func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outc
 	}()
 	settings := e.config.Settings(rule)
 	result, err := rule.Run(rules.Input{
+		Now:        e.now,
 		View:       snap.View(slices.Concat(rule.Needs, rule.Uses)...),
 		Owner:      e.owners.of,
 		Directions: settings.Directions,
@@ -232,6 +233,10 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 	objects := slices.Clone(v.Objects)
 	slices.SortStableFunc(objects, rules.CompareObjects)
 	id := rules.ID(rule.Name, v.Subject)
+	state := StateOpen
+	if _, seen := e.previous.FirstSeen[id]; v.Provisional && !seen {
+		state = StatePending
+	}
 	return Finding{
 		ID:        id,
 		Rule:      rule.Name,
@@ -242,10 +247,12 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 		Message:   v.Message,
 		Cause:     v.Cause,
 		Remedy:    v.Remedy,
-		State:     StateOpen,
+		State:     state,
 		FirstSeen: e.previous.firstSeen(id, e.now),
 		Objects:   objects,
-		Ranks:     e.owners.ranks(v),
+
+		Provisional: v.Provisional,
+		Ranks:       e.owners.ranks(v),
 	}
 }
 

@@ -25,6 +25,9 @@ type Finding struct {
 	Objects   []rules.Object // by creation, then reference
 	// MoreObjects counts the objects that a store had no room for, MoreOwners the owners.
 	MoreObjects, MoreOwners int
+	// Provisional is true if the finding rests on objects that may be gone soon, as in
+	// rules.Violation. It is not stored.
+	Provisional bool
 	// Ranks are the ranks of Owners, by name; none if there are few owners, or in a store.
 	Ranks []OwnerRank
 }
@@ -92,6 +95,7 @@ type Reason string
 // The reasons of a transition.
 const (
 	ReasonPending     Reason = "pending"      // seen, and younger than its rule's "for"
+	ReasonProvisional Reason = "provisional"  // seen once, and it rests on objects that are being deleted
 	ReasonOpened      Reason = "opened"       // seen for the first time, or long enough
 	ReasonConfirmed   Reason = "confirmed"    // seen again, and nothing changed
 	ReasonChanged     Reason = "changed"      // seen again, and something of it changed that matters to owners
@@ -102,7 +106,7 @@ const (
 	ReasonRuleRetired Reason = "rule-retired" // its rule was removed, or the config no longer asks for it
 	ReasonExcepted    Reason = "excepted"     // an exception of the config hides it
 	ReasonCarriedOver Reason = "carried-over" // unknown: its rule did not run, or could not evaluate it
-	ReasonKept        Reason = "kept"         // resolved, and not old enough to be deleted
+	ReasonKept        Reason = "kept"         // resolved, or gone while it was provisional, and not old enough to be deleted
 	ReasonExpired     Reason = "expired"      // resolved for longer than it is kept
 )
 

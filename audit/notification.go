@@ -29,6 +29,32 @@ func setPending(t *Transition, senders func(rule, owner string) []string, most i
 	}
 }
 
+// rename gives what former owners were notified of to owners who have their place under
+// another name, and were not notified themselves. What a publisher is sending stays.
+func rename(rec *Record, sameReader func(rule string, was Notification, owner string) bool) {
+	if rec.State != StateOpen {
+		return
+	}
+	for _, was := range rec.Notifications {
+		if slices.Contains(rec.Owners, was.Owner) || !was.Notified() || was.Claim.By != "" {
+			continue
+		}
+		for _, owner := range rec.Owners {
+			if rec.Notification(was.Sender, owner) != (Notification{Sender: was.Sender, Owner: owner}) || !sameReader(rec.Rule, was, owner) {
+				continue
+			}
+			rec.Notifications = slices.DeleteFunc(slices.Clone(rec.Notifications), func(n Notification) bool {
+				return n.Sender == was.Sender && n.Owner == was.Owner
+			})
+			if was.Owner = owner; was.Pending == EventReleased {
+				was.Pending = ""
+			}
+			rec.SetNotification(was)
+			break
+		}
+	}
+}
+
 // pendingAfterResolve returns the pending event of a resolved finding. An owner who
 // was never notified of the finding, and has no pending event, is not notified of its
 // end.
@@ -67,10 +93,12 @@ func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []strin
 		n.setPending(pending)
 		rec.SetNotification(n)
 	}
-	// A former owner who was notified of that, or was never notified, is forgotten, but
-	// not while a publisher may be notifying them.
+	// A former owner who was never notified is forgotten, but not while a publisher may be
+	// notifying them. One who was notified of that is remembered while they might return,
+	// and until something else is written.
 	rec.Notifications = slices.DeleteFunc(slices.Clone(rec.Notifications), func(n Notification) bool {
-		return !slices.Contains(rec.Owners, n.Owner) && n.Pending == "" && !n.Notified() && n.Claim.By == ""
+		remembered := n.Last == EventReleased && (!t.Write || now.Sub(n.At) < rememberFor)
+		return !slices.Contains(rec.Owners, n.Owner) && n.Pending == "" && !n.Notified() && n.Claim.By == "" && !remembered
 	})
 	t.makeRoom(most)
 }
@@ -78,7 +106,7 @@ func setPendingWhileOpen(t *Transition, senders func(rule, owner string) []strin
 // pendingWhileOpen returns the pending event of an open finding for one owner.
 func pendingWhileOpen(n Notification, t *Transition) Event {
 	switch {
-	case !n.Notified() && n.Last == EventResolved:
+	case !n.Notified() && n.Last != "": // it was resolved, or no longer theirs
 		return EventReopened
 	case !n.Notified():
 		return EventOpened
@@ -135,16 +163,18 @@ type Message struct {
 }
 
 // makeRoom removes what a store has no room for: notifications of those who are no
-// longer owners of a finding first, then those of owners who are not in the record.
+// longer owners of a finding, with those first who know it, then those of owners who are
+// not in the record.
 func (t *Transition) makeRoom(most int) {
 	rec := &t.Record
 	left := len(rec.Notifications) - most
 	if most <= 0 || left <= 0 {
 		return
 	}
-	for _, of := range [][]string{slices.Concat(rec.Owners, t.overflow), rec.Owners} {
+	everyone := slices.Concat(rec.Owners, t.overflow)
+	for i, of := range [][]string{everyone, everyone, rec.Owners} {
 		rec.Notifications = slices.DeleteFunc(slices.Clone(rec.Notifications), func(n Notification) bool {
-			remove := left > 0 && !slices.Contains(of, n.Owner)
+			remove := left > 0 && !slices.Contains(of, n.Owner) && (i > 0 || n.Pending == "" && n.Last == EventReleased)
 			if remove {
 				left--
 			}

@@ -33,6 +33,28 @@ func TestPendingEvents(t *testing.T) {
 	teamB := func(due, last audit.Event) audit.Notification {
 		return audit.Notification{Sender: "slack", Owner: "team-b", Pending: due, Last: last}
 	}
+	told := func(last audit.Event, ago time.Duration) audit.Notification {
+		n := notification("", last)
+		n.At = now.Add(-ago)
+		return n
+	}
+	returned := told(audit.EventReleased, 0)
+	returned.Pending = audit.EventReopened
+	ofB := func(of ...audit.Notification) func(*audit.Record) {
+		return func(r *audit.Record) { r.Owners, r.Notifications = []string{"team-b"}, of }
+	}
+	inChannel := func(owner string) audit.Notification {
+		n := notification("", audit.EventOpened)
+		n.Owner, n.Message = owner, audit.MessageRef{Channel: "C-shop", Message: "1"}
+		return n
+	}
+	elsewhere := inChannel("team-a")
+	elsewhere.Message.Channel = "C-other"
+	releasedElsewhere := elsewhere
+	releasedElsewhere.Pending = audit.EventReleased
+	sameReader := func(_ string, was audit.Notification, owner string) bool {
+		return owner == "team-b" && was.Message.Channel == "C-shop"
+	}
 	const opened, reopened, changed = audit.EventOpened, audit.EventReopened, audit.EventChanged
 	const details, resolved, released = audit.EventDetails, audit.EventResolved, audit.EventReleased
 	for _, c := range []struct {
@@ -68,11 +90,17 @@ func TestPendingEvents(t *testing.T) {
 		{name: "a new owner is notified, and the other one not again", stored: record(audit.StateOpen, notified(notification("", opened))), ev: ran(shared), want: []audit.Notification{notification("", opened), teamB(opened, "")}},
 		{name: "a former owner is notified of that", stored: record(audit.StateOpen, notified(notification("", opened))), ev: ran(left), want: []audit.Notification{notification(released, opened), teamB(opened, "")}},
 		{name: "a former owner who was never notified is forgotten", stored: record(audit.StateOpen, notified(notification(opened, ""))), ev: ran(left), want: []audit.Notification{teamB(opened, "")}},
+		{name: "a former owner who knows that is remembered, in case they return", stored: record(audit.StateOpen, notified(told(released, 0), teamB("", opened))), ev: ran(left), want: []audit.Notification{told(released, 0), teamB("", opened)}},
+		{name: "and is not a reason to write when they no longer might", stored: record(audit.StateOpen, ofB(told(released, 25*time.Hour), teamB("", opened))), ev: ran(left), want: []audit.Notification{told(released, 25*time.Hour), teamB("", opened)}, quiet: true},
+		{name: "but is forgotten with the next change", stored: record(audit.StateOpen, notified(told(released, 25*time.Hour), teamB("", opened))), ev: ran(left), want: []audit.Notification{teamB("", opened)}},
+		{name: "one who returns is told of that as a return", stored: record(audit.StateOpen, notified(told(released, 0))), ev: ran(shop()), want: []audit.Notification{returned}, quiet: false},
+		{name: "a renamed team in the same channel is the same reader", stored: record(audit.StateOpen, notified(inChannel("team-a"))), ev: ran(left), want: []audit.Notification{inChannel("team-b")}},
+		{name: "but not in another channel", stored: record(audit.StateOpen, notified(elsewhere)), ev: ran(left), want: []audit.Notification{releasedElsewhere, teamB(opened, "")}},
 		{name: "a rule that becomes report-only keeps what was sent, and nothing is pending", stored: record(audit.StateOpen, notified(notification(changed, opened))), ev: ran(shop()), senders: nobody, want: []audit.Notification{notification("", opened)}},
 		{name: "if nothing is known nothing is pending", stored: record(audit.StateOpen, notified(notification("", opened))), ev: outcome(audit.RuleSkipped), want: []audit.Notification{notification("", opened)}, quiet: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := audit.Reconciler{Now: now, Keep: time.Hour, MaxNew: 10, Senders: anybody, Hold: func(string) audit.Hold { return c.hold }}
+			r := audit.Reconciler{Now: now, Keep: time.Hour, MaxNew: 10, Senders: anybody, SameReader: sameReader, Hold: func(string) audit.Hold { return c.hold }}
 			if c.senders != nil {
 				r.Senders = c.senders
 			}

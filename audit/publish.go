@@ -43,6 +43,12 @@ type Notifier interface {
 	Deliver(ctx context.Context, stored []Stored) []Delivery
 }
 
+// RenamedReaders is a Notifier that knows readers by where they are notified.
+type RenamedReaders interface {
+	// SameReader is that of Reconciler.
+	SameReader(rule string, was Notification, owner string) bool
+}
+
 // Published is the outcome of publishing one sweep.
 type Published struct {
 	Transitions []Transition // by ID
@@ -117,7 +123,7 @@ func (s thenSource) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot
 func (p *Published) findings() []Finding {
 	ev := Evaluation{}
 	for _, t := range p.Transitions {
-		if !t.Delete && t.Record.State != StateResolved {
+		if !t.Delete && t.Why != ReasonKept && t.Record.State != StateResolved {
 			ev.Findings = append(ev.Findings, t.current())
 		}
 	}
@@ -137,6 +143,9 @@ func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) 
 	if p.Notifier != nil {
 		notifier = p.Notifier(res)
 		r.Senders = notifier.Senders
+		if readers, ok := notifier.(RenamedReaders); ok {
+			r.SameReader = readers.SameReader
+		}
 	}
 	definer, defined := p.Store.(Definer)
 	if defined && len(definer.Missing(ctx)) > 0 && !definer.CanNotify() {

@@ -24,6 +24,9 @@ type Reconciler struct {
 	// Senders returns the names of the senders that notify an owner of the findings
 	// of a rule. Without it no one is notified.
 	Senders func(rule, owner string) []string
+	// SameReader reports whether an owner is notified where a former owner of a finding
+	// was, because they are the same under another name. Nil: never.
+	SameReader func(rule string, was Notification, owner string) bool
 	// MaxNotifications is how many owners, and how many notifications, one for each
 	// owner and sender, a finding keeps. Further owners are not notified, but the
 	// fallback owner is, if there is one. Zero is no limit.
@@ -52,6 +55,9 @@ func (r Reconciler) Reconcile(stored []Record, ev *Evaluation) []Transition {
 		}
 	}
 	for i := range out {
+		if r.SameReader != nil && r.Senders != nil && out[i].Why != ReasonCarriedOver {
+			rename(&out[i].Record, r.SameReader)
+		}
 		setPending(&out[i], r.Senders, r.MaxNotifications, r.clock())
 	}
 	r.markStorm(out)
@@ -75,9 +81,18 @@ func (r Reconciler) first(f Finding) Transition {
 	return t
 }
 
-// hold keeps a finding pending for as long as its rule asks, then opens it.
+// remembered is how long a provisional finding that is gone stays pending, from when it
+// was first seen: someone may delete and create an object again and again.
+const remembered = time.Hour
+
+// hold keeps a finding pending for as long as its rule asks, and a provisional one until
+// a second sweep sees it, then opens it.
 func (r Reconciler) hold(rec Record, open Reason) Transition {
 	h := r.Hold(rec.Rule)
+	if rec.Provisional && rec.Sweeps < 2 {
+		rec.State, rec.Reason = StatePending, ReasonProvisional
+		return Transition{Record: rec, Why: ReasonPending, Write: true}
+	}
 	if rec.Sweeps < h.Sweeps || r.Now.Sub(rec.FirstSeen) < h.For {
 		rec.State, rec.Reason = StatePending, ReasonPending
 		return Transition{Record: rec, Why: ReasonPending, Write: true}
@@ -115,6 +130,9 @@ func (r Reconciler) stored(rec Record, index *evaluated) Transition {
 	}
 	// No one was notified of a finding that never opened: it leaves no trace.
 	if rec.State == StatePending || rec.State == "" {
+		if why == ReasonResolved && rec.Reason == ReasonProvisional && r.Now.Sub(rec.FirstSeen) < remembered {
+			return Transition{Record: rec, Why: ReasonKept}
+		}
 		return Transition{Record: rec, Why: ReasonGone, Delete: true}
 	}
 	rec.State, rec.Reason, rec.ResolvedAt = StateResolved, why, r.Now
@@ -137,6 +155,9 @@ func (r Reconciler) seen(rec Record, f Finding, churn Churn) Transition {
 	case StateResolved:
 		rec.FirstSeen, rec.Sweeps, rec.Storm = r.Now, 1, false
 		rec.Reopened++
+		if r.Now.Sub(was.ResolvedAt) < remembered {
+			rec.Provisional = false // earlier sweeps saw it
+		}
 		return r.hold(rec, ReasonReopened)
 	}
 	if sameContent(was.Finding, f, churn) {

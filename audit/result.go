@@ -86,11 +86,13 @@ func (r *Result) NotEvaluated() int {
 	return n
 }
 
-// Worst returns the severity of the worst finding, zero if there is none.
+// Worst returns the severity of the worst finding that is open, zero if there is none.
 func (r *Result) Worst() rules.Severity {
 	var worst rules.Severity
 	for _, f := range r.Findings {
-		worst = max(worst, f.Severity)
+		if f.State != StatePending {
+			worst = max(worst, f.Severity)
+		}
 	}
 	return worst
 }

@@ -154,14 +154,14 @@ func (c *claims) claim(ctx context.Context, items []Item, within time.Duration) 
 
 // claimOne claims an item for each of its owners, and returns those it got.
 func (c *claims) claimOne(ctx context.Context, it Item, claim audit.Claim) (owners []string, err error) {
-	err = c.changeEach(ctx, it, func(n *audit.Notification) bool {
+	err = c.changeEach(ctx, it, func(r *audit.Record, n *audit.Notification) bool {
 		if it.Event == audit.EventReminder && !n.At.Equal(it.NotifiedAt) && c.clock().Sub(n.At) < c.remindAfter {
 			return false // another publisher has just reminded them
 		}
 		if it.retry {
 			n.Retry()
 		}
-		if !n.Take(it.Event, claim, c.seen(it, n), c.clock()) {
+		if !r.DampedUntil(n, c.clock()).IsZero() || !n.Take(it.Event, claim, c.seen(it, n), c.clock()) {
 			return false
 		}
 		owners = append(owners, n.Owner)
@@ -177,7 +177,7 @@ func (c *claims) release(ctx context.Context, items []Item, refused string) {
 	defer cancel()
 	// A claim that cannot be released expires.
 	_ = each(items, func(it Item) error {
-		return c.changeEach(ctx, it, func(n *audit.Notification) bool {
+		return c.changeEach(ctx, it, func(_ *audit.Record, n *audit.Notification) bool {
 			if refused != "" {
 				return n.Refused(refused, it.claim, c.clock())
 			}
@@ -190,7 +190,7 @@ func (c *claims) release(ctx context.Context, items []Item, refused string) {
 func (c *claims) forget(ctx context.Context, items []Item) error {
 	claim := c.newClaim()
 	return each(items, func(it Item) error {
-		return c.changeEach(ctx, it, func(n *audit.Notification) bool {
+		return c.changeEach(ctx, it, func(_ *audit.Record, n *audit.Notification) bool {
 			return n.Forget(it.Event, claim, c.seen(it, n))
 		})
 	})
@@ -272,7 +272,7 @@ func (c *claims) recordEach(ctx context.Context, items []coveredItem, f func(cov
 	for _, it := range items {
 		g.Go(func() error {
 			lost := false
-			err := c.changeEach(ctx, it.Item, func(n *audit.Notification) bool {
+			err := c.changeEach(ctx, it.Item, func(_ *audit.Record, n *audit.Notification) bool {
 				if f(it, n) {
 					return true
 				}
@@ -297,24 +297,17 @@ func (c *claims) recordEach(ctx context.Context, items []coveredItem, f func(cov
 
 // changeEach stores what f makes of the notification of each owner of an item. f may
 // be called again for all of them, after begin.
-func (c *claims) changeEach(ctx context.Context, it Item, f func(*audit.Notification) bool, begin ...func()) error {
+func (c *claims) changeEach(ctx context.Context, it Item, f func(*audit.Record, *audit.Notification) bool, begin ...func()) error {
 	return c.change(ctx, it.Record.ID, func(r *audit.Record) bool {
 		for _, b := range begin {
 			b()
 		}
 		changed := false
 		for _, n := range slices.Clone(r.Notifications) {
-			if n.Sender != c.sender || !slices.Contains(it.Owners, n.Owner) || !f(&n) {
+			if n.Sender != c.sender || !slices.Contains(it.Owners, n.Owner) || !f(r, &n) {
 				continue
 			}
 			changed = true
-			if n.Last == audit.EventReleased && n.Pending == "" {
-				// The owner knows that the finding is no longer theirs: nothing is left to say.
-				r.Notifications = slices.DeleteFunc(slices.Clone(r.Notifications), func(o audit.Notification) bool {
-					return o.Sender == n.Sender && o.Owner == n.Owner
-				})
-				continue
-			}
 			r.SetNotification(n)
 		}
 		return changed

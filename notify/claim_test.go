@@ -149,8 +149,10 @@ func TestUnreachablePreviousOwnersAreForgotten(t *testing.T) {
 	}
 	w.deliver(t)
 	w.expect(t, "stray b released")
-	if a, b := w.store.held["a"].Notifications, w.store.held["b"].Notifications; len(a)+len(b) != 0 {
-		t.Errorf("kept: %+v %+v", a, b)
+	for _, name := range []string{"a", "b"} {
+		if m := w.store.held[name].Notifications[0]; m.Last != audit.EventReleased || m.DeliveryState() != audit.DeliveryIdle {
+			t.Errorf("%s: %+v", name, m)
+		}
 	}
 }
 

@@ -45,6 +45,9 @@ type Deliverer struct {
 	// finding; zero: never.
 	RemindAfter time.Duration
 	Clock       func() time.Time
+	// ChangedAt is when the config or a secret changed last: what was refused before is
+	// tried at once. Zero: never.
+	ChangedAt time.Time
 	// RetryRefused tries at once what was refused less than audit.RefusedRetry ago.
 	RetryRefused bool
 	// Patience is how long to wait for what other publishers are sending. One that runs

@@ -86,6 +86,12 @@ type Item struct {
 	retry   bool          // it was refused, and is tried at once
 }
 
+// ComesAndGoes reports whether the message about an item must say that further changes
+// are damped.
+func (it *Item) ComesAndGoes() bool {
+	return it.Event == audit.EventReopened && it.Record.ComesAndGoes()
+}
+
 func sortItems(items []Item) {
 	slices.SortFunc(items, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(b.Record.Severity, a.Record.Severity), strings.Compare(a.Record.Rule, b.Record.Rule),

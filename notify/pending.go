@@ -21,7 +21,7 @@ type group struct {
 	open     int
 	refused  string // why it was refused less than audit.RefusedRetry ago
 	retryAt  time.Time
-	accepted time.Time // when the address last accepted a message
+	accepted time.Time // when the address last accepted a message, or may do so again
 	damped   int       // events that wait because their finding keeps changing
 	dampedTo time.Time // when the first of them is sent
 	// unconfirmed counts the findings that wait because an earlier message about them
@@ -42,6 +42,8 @@ func (k groupKey) compare(o groupKey) int {
 func (d *Deliverer) pendingGroups(stored []audit.Stored) []*group {
 	routes, now := d.Routes, d.Clock()
 	groups, accepted := map[groupKey]*group{}, lastAccepted(stored, routes)
+	// Times are stored in whole seconds, and what was refused after the change stays so.
+	changed := d.ChangedAt.Add(-time.Second)
 	for i := range stored {
 		rec := &stored[i].Record
 		counted := map[*group]bool{}
@@ -54,8 +56,11 @@ func (d *Deliverer) pendingGroups(stored []audit.Stored) []*group {
 			g := groups[key]
 			if g == nil {
 				g = &group{groupKey: key, route: route, accepted: accepted[groupKey{sender: key.sender, address: key.address}]}
-				if d.RetryRefused {
+				switch {
+				case d.RetryRefused:
 					g.accepted = now
+				case changed.After(g.accepted):
+					g.accepted = changed
 				}
 				groups[key] = g
 			}
@@ -88,7 +93,7 @@ func (g *group) add(rec *audit.Record, n audit.Notification, now time.Time) {
 	if retry {
 		n.Retry()
 	}
-	if at := DampedUntil(rec, &n, now); !at.IsZero() {
+	if at := rec.DampedUntil(&n, now); !at.IsZero() {
 		if g.damped++; g.damped == 1 || at.Before(g.dampedTo) {
 			g.dampedTo = at
 		}
@@ -123,6 +128,25 @@ func (g *group) add(rec *audit.Record, n audit.Notification, now time.Time) {
 	g.items = append(g.items, Item{
 		Record: *rec, Owners: []string{n.Owner}, Event: event, Last: n.Last, Message: n.Message, NotifiedAt: n.At, attempt: n.Attempt, retry: retry,
 	})
+}
+
+// lastAccepted returns when each address last accepted a message, as far as stored.
+func lastAccepted(stored []audit.Stored, routes Routes) map[groupKey]time.Time {
+	out := map[groupKey]time.Time{}
+	for i := range stored {
+		for _, n := range stored[i].Notifications {
+			if n.Error != "" || n.At.IsZero() {
+				continue
+			}
+			if route, ok := routes.bySender(n.Sender, stored[i].Rule, n.Owner); ok {
+				key := groupKey{sender: n.Sender, address: route.To.Address}
+				if out[key].Before(n.At) {
+					out[key] = n.At
+				}
+			}
+		}
+	}
+	return out
 }
 
 // dropReminders removes all reminders unless one of them is due. When one is due all

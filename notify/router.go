@@ -42,6 +42,19 @@ func (r Routes) bySender(sender, rule, owner string) (Route, bool) {
 	return Route{}, false
 }
 
+// SameReader reports whether an owner is notified in the channel in which another one was,
+// who has no place of their own anymore: the team was renamed.
+func (r Routes) SameReader(rule string, was audit.Notification, owner string) bool {
+	if was.Message.Channel == "" {
+		return false
+	}
+	if route, ok := r.bySender(was.Sender, rule, was.Owner); ok && route.To.Owner == was.Owner {
+		return false
+	}
+	route, ok := r.bySender(was.Sender, rule, owner)
+	return ok && route.To.Owner == owner && route.To.Address == was.Message.Channel
+}
+
 // Router finds the routes to owners from the config, and from the annotations of their
 // Namespaces where the config permits that.
 type Router struct {

@@ -69,6 +69,8 @@ const (
 
 // Input is all that a rule evaluates.
 type Input struct {
+	// Now is when the sweep started.
+	Now time.Time
 	// View gives access to the kinds that the rule needs.
 	View *snapshot.View
 	// Owner returns the owner of an object. It never fails.

@@ -15,6 +15,10 @@ type Violation struct {
 	Subject Subject
 	// Verdict is the rule's word for what is wrong, such as "missing".
 	Verdict string
+	// Provisional is true if the violation rests on objects that may be gone soon, because
+	// they are being deleted. It is pending until another sweep sees a violation of the
+	// subject.
+	Provisional bool
 	// Downgrade is the number of steps by which the severity is below the rule's.
 	Downgrade uint8
 	// Owners must act. The list may contain duplicates.

@@ -105,7 +105,7 @@ func emissaryObjects() []objectOf {
 		{"every hostname", `{"spec": {"hostname": "*", "prefix": "/status"}}`, "*"},
 		{"the older field", `{"spec": {"host": "shop.example.com"}}`, "shop.example.com"},
 		{"a host that is no expression", `{"spec": {"host": "shop.example.com", "host_regex": false}}`, "shop.example.com"},
-		{"a host that is an expression", `{"spec": {"host": "^shop[.]example[.]com$", "host_regex": true}}`, "| host_regex ^shop[.]example[.]com$"},
+		{"a host that is an expression", `{"spec": {"host": "^shop[.]example[.]com$", "host_regex": true}}`, "~^(^shop[.]example[.]com$)$"},
 		{"no host that is an expression", `{"spec": {"host_regex": true}}`, ""},
 		{"a header", `{"spec": {"hostname": "*", "headers": {":authority": "shop.example.com", "Host": true, "x-user": "y"}}}`, "* shop.example.com"},
 		{"nothing", `{"spec": {"prefix": "/"}}`, ""},

@@ -77,8 +77,9 @@ spec:
 	sameFacts(t, snapshot.Facts{Gateways: []snapshot.Gateway{{
 		Meta: snapshot.Meta{
 			Group: gatewayGroup, Kind: "Gateway", Namespace: "platform", Name: "edge",
-			Created: time.Date(2027, 1, 15, 11, 0, 0, 0, time.UTC), Deleting: true,
-			Owner: snapshot.OwnerKey{Value: "platform", Key: "owner"},
+			Created:  time.Date(2027, 1, 15, 11, 0, 0, 0, time.UTC),
+			Deletion: &snapshot.Deletion{At: time.Date(2027, 1, 16, 11, 0, 0, 0, time.UTC)},
+			Owner:    snapshot.OwnerKey{Value: "platform", Key: "owner"},
 		},
 		Class:   "shared",
 		Default: true,

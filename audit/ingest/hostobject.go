@@ -111,10 +111,7 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	}
 	f := snapshot.HostObject{Meta: in.meta(s.Kind.Group(), s.Object, &o.Metadata)}
 	f.HostsSet, f.Creator = hostsSet(&o.Metadata, s.Fields), in.creator(&o.Metadata)
-	switch {
-	case f.Deleting:
-		return f, nil // it no longer claims anything
-	case len(data) > maxHostObject:
+	if len(data) > maxHostObject {
 		f.Err = fmt.Sprintf("it is larger than %d MiB", maxHostObject>>20)
 		return f, nil
 	}

@@ -59,7 +59,7 @@ func (in *Ingester) meta(group, kind string, o *metav1.ObjectMeta) snapshot.Meta
 		Namespace: in.intern(o.Namespace),
 		Name:      o.Name,
 		Created:   o.CreationTimestamp.UTC(),
-		Deleting:  o.DeletionTimestamp != nil,
+		Deletion:  deletion(o),
 		Owner:     in.ownerKey(o),
 	}
 }

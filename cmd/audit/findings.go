@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/eventuallytrue/audit/audit"
@@ -158,4 +159,52 @@ func printFindings(w io.Writer, format report.Format, stored []audit.Stored, non
 		fmt.Fprintln(tab, strings.Join(row, "\t"))
 	}
 	return tab.Flush()
+}
+
+// showOptions are the flags of which findings are shown, and how. They are the same for
+// what a sweep found and for what is stored.
+type showOptions struct {
+	severity  string
+	selection report.Selection
+	color     string
+}
+
+func (o *showOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.severity, "severity", "", "Show only findings of at least this severity. One of: low, medium, high")
+	flags.StringArrayVar(&o.selection.Owners, "owner", nil, "Show only findings of this owner. Can be repeated")
+	flags.StringSliceVar(&o.selection.States, "state", nil,
+		"Show only findings in this state. One of: "+strings.Join(report.States(), ", ")+". Can be repeated")
+	flags.StringVar(&o.selection.GroupBy, "group-by", "",
+		"In a table: a section for each owner, rule or namespace. One of: "+strings.Join(report.Groupings(), ", "))
+	flags.StringVar(&o.selection.Sort, "sort", report.Sortings()[0], "In a table: order of findings. One of: "+strings.Join(report.Sortings(), ", "))
+	flags.BoolVar(&o.selection.All, "all", false, "In a table: a line for each finding, however many are alike")
+	addColor(flags, &o.color)
+}
+
+func addColor(flags *pflag.FlagSet, color *string) {
+	flags.StringVar(color, "color", report.ColorAuto, "When to use color. One of: auto, always, never")
+}
+
+// showFlags are the names of the flags that only make sense where something is shown.
+func showFlags() []string {
+	return []string{"severity", "owner", "state", "group-by", "sort", "all", "color"}
+}
+
+// complete checks the flags and returns the options of a report to the writer.
+func (o *showOptions) complete(c command, w io.Writer) (report.Options, error) {
+	var err error
+	if o.selection, err = report.ParseSelection(o.selection, o.severity); err != nil {
+		return report.Options{}, err
+	}
+	return outputOptions(c, w, o.color, o.selection)
+}
+
+// outputOptions returns the options of a report to the writer.
+func outputOptions(c command, w io.Writer, color string, s report.Selection) (report.Options, error) {
+	opts, err := report.OptionsFor(w, c.getenv).Colored(color)
+	if err != nil {
+		return opts, err
+	}
+	opts.Selection, opts.Program = s, displayName(c.path)
+	return opts, nil
 }

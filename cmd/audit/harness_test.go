@@ -40,10 +40,15 @@ func execute(args ...string) outcome { return executeWith(nil, args...) }
 
 // executeWith is execute with an environment.
 func executeWith(environment map[string]string, args ...string) outcome {
+	return executeAt(today, environment, args...)
+}
+
+// executeAt is executeWith at a time.
+func executeAt(now time.Time, environment map[string]string, args ...string) outcome {
 	var out, errs bytes.Buffer
 	code := run(command{
 		args: args, in: strings.NewReader(""), out: &out, err: &errs,
-		getenv: func(key string) string { return environment[key] }, now: func() time.Time { return today },
+		getenv: func(key string) string { return environment[key] }, now: func() time.Time { return now },
 	})
 	return outcome{code, out.String(), errs.String()}
 }

@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
+	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/kube/lease"
 )
 
@@ -43,6 +45,8 @@ type leaseLock struct {
 	lease *lease.Lease
 	wait  time.Duration
 	probe *probe // of the API server that has the lease
+	// last is the lease as this process last had it; nil: never.
+	last atomic.Pointer[lease.Held]
 	// failed is called with the error of a lease that could not be released. The next
 	// publisher waits until that lease expires.
 	failed func(error)
@@ -57,7 +61,7 @@ func (noLock) Acquire(ctx context.Context, _ func()) (context.Context, func(), e
 }
 
 // open returns the lock on the Lease of a namespace.
-func (l *leaseOptions) open(cfg *rest.Config, namespace string, failed func(error)) (*leaseLock, error) {
+func (l *leaseOptions) open(cfg *rest.Config, namespace string, note func() lease.Note, failed func(error)) (*leaseLock, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "audit"
@@ -69,12 +73,12 @@ func (l *leaseOptions) open(cfg *rest.Config, namespace string, failed func(erro
 	// not hold up a process on standby.
 	cfg.Timeout = l.renew / 2
 	opened, err := lease.New(cfg, namespace, leaseName, lease.Options{
-		UserAgent: userAgent(), Host: host, Duration: l.duration, Renew: l.renew, Retry: l.retry,
+		UserAgent: userAgent(), Host: host, Duration: l.duration, Renew: l.renew, Retry: l.retry, Note: note,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &leaseLock{opened, l.wait, probe, failed}, nil
+	return &leaseLock{lease: opened, wait: l.wait, probe: probe, failed: failed}, nil
 }
 
 // Acquire implements audit.Lock.
@@ -91,11 +95,37 @@ func (l *leaseLock) held(held *lease.Held, err error) (context.Context, func(), 
 	if err != nil {
 		return nil, nil, err
 	}
+	l.last.Store(held)
 	return held.Context(), func() {
 		if err := held.Close(); err != nil {
 			l.failed(err)
 		}
 	}, nil
+}
+
+// history returns what the lease says of its holders, as far as this process knows.
+func (l *leaseLock) history() lease.History {
+	if l == nil {
+		return lease.History{}
+	}
+	if held := l.last.Load(); held != nil {
+		return held.History()
+	}
+	return lease.History{}
+}
+
+// contested says that publishers with different configs hold the lease in turn. Each
+// decides otherwise on the findings, and tells owners so.
+func (l *leaseLock) contested(now time.Time) []audit.Failure {
+	mine, other, ok := l.history().Contest(now)
+	if !ok {
+		return nil
+	}
+	return []audit.Failure{{
+		Stage: audit.StagePublish, Where: "configs",
+		Reason: fmt.Sprintf("two different configs are in use in turn: %s by %s since %s, and %s by %s before. Each undoes what the other decided: use one config, or a --findings-namespace for each",
+			mine.Config, mine.Holder, mine.Since.Format(time.RFC3339), other.Config, other.Holder),
+	}}
 }
 
 // probe remembers whether the last request reached the API server. A process on

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"slices"
@@ -28,6 +30,34 @@ type notifying struct {
 	dryRun       bool
 	retryRefused bool
 	now          func() time.Time
+	// changedAt returns since when the config and the secrets are what they are; nil: not
+	// known.
+	changedAt func() time.Time
+}
+
+// digest identifies what decides whether receivers accept messages: the config, of which
+// it gets the digest, the token, and other secrets. No secret can be recognized by it. A
+// secret that can't be read now counts as none.
+func (n *notifying) digest(config string) string {
+	h := sha256.New()
+	write := func(s notify.Secret, err error) {
+		if err == nil {
+			fmt.Fprintf(h, "%q\n", s.Reveal())
+		}
+	}
+	fmt.Fprintf(h, "audit %q %q\n", n.namespace, config)
+	if n.hasBot() {
+		write(n.botToken())
+	}
+	for _, team := range n.config.Owners.Teams {
+		if file := team.Slack.WebhookFile; file != "" {
+			write(notify.ReadSecret(file))
+		}
+	}
+	if file := n.config.Webhook.SecretFile; file != "" {
+		write(notify.ReadSecret(file))
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
 // open returns what makes the notifier of each sweep; nil where the config has no
@@ -52,6 +82,9 @@ func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier,
 				return slices.ContainsFunc(senders, func(s notify.Sender) bool { return s.Name() == name })
 			},
 		}).Routes()
+		if n.changedAt != nil {
+			d.ChangedAt = n.changedAt()
+		}
 		if n.dryRun {
 			return dryRun{notifier{&d}, res}
 		}
@@ -116,6 +149,10 @@ func (n *notifying) botToken() (notify.Secret, error) {
 type notifier struct{ *notify.Deliverer }
 
 func (n notifier) Senders(rule, owner string) []string { return n.Routes.Senders(rule, owner) }
+
+func (n notifier) SameReader(rule string, was audit.Notification, owner string) bool {
+	return n.Routes.SameReader(rule, was, owner)
+}
 
 // dryRun sends nothing: it adds the messages to the result.
 type dryRun struct {

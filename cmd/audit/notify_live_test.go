@@ -5,8 +5,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -139,4 +141,45 @@ func TestRefusedChannelGoesToThePlatform(t *testing.T) {
 		}
 	}
 	sweep(t, 0, w.args...)
+}
+
+// Two configs in one namespace undo each other's work, which each of their sweeps says. One
+// that changes is a roll-out, and lets what was refused be tried at once.
+func TestConfigsInTurnAreReported(t *testing.T) {
+	const catalog = "C0100000006"
+	w := newWorkspace(t, map[string]fakeslack.Membership{catalog: fakeslack.Archived, "C0100000001": fakeslack.Archived})
+	path := w.args[slices.Index(w.args, "--config")+1]
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := func(config string) {
+		if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := today
+	publish := func(says string, refused bool) {
+		t.Helper()
+		asked := len(w.slack.Refusals())
+		now = now.Add(time.Minute)
+		out := executeAt(now, nil, append([]string{"--once", "-o", "json"}, w.args...)...)
+		if out.code != 3 || strings.Contains(out.stderr, "two different configs are in use in turn: ") != (says != "") || !strings.Contains(out.stderr, says) {
+			t.Errorf("exit %d: %s", out.code, out.stderr)
+		}
+		if tried := len(w.slack.Refusals()) > asked; tried != refused {
+			t.Errorf("it tried what was refused: %t", tried)
+		}
+	}
+	publish("", true)
+	publish("", false)
+	use("# a comment\n" + string(text))
+	publish("", false)
+	other := strings.Replace(string(text), "slack: {tokenFile", "slack: {remindAfter: 12h, tokenFile", 1)
+	use(other)
+	publish("", true)
+	publish("", false)
+	use(string(text))
+	publish("before. Each undoes what the other decided", true)
+	publish("findings-namespace", false)
 }

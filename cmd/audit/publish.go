@@ -14,13 +14,16 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/audit/kube/events"
+	"github.com/eventuallytrue/audit/audit/kube/lease"
 	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/cmd/audit/serve"
 	"github.com/eventuallytrue/audit/notify/metrics"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/catalog"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // publishOptions are the flags of storing findings in the cluster.
@@ -102,14 +105,18 @@ func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)
 		return nil, err
 	}
 	var p publication
-	if o.lease.elect && !o.dryRun {
-		if p.lock, err = o.lease.open(cfg, o.namespace, unreleased); err != nil {
-			return nil, err
-		}
-	}
 	n := &notifying{
 		config: &o.config, token: o.getenv(slackTokenEnv), slackURL: o.slackURL, namespace: o.namespace,
 		leased: o.lease.elect, dryRun: o.dryRun, now: o.now, retryRefused: o.retryRefused,
+	}
+	if o.lease.elect && !o.dryRun {
+		note := func() lease.Note {
+			return lease.Note{Config: o.configDigest, Delivery: n.digest(o.configDigest), At: o.now()}
+		}
+		if p.lock, err = o.lease.open(cfg, o.namespace, note, unreleased); err != nil {
+			return nil, err
+		}
+		n.changedAt = func() time.Time { return p.lock.history().DeliverySince }
 	}
 	notifiers, err := n.open(findings)
 	if err != nil {
@@ -181,6 +188,9 @@ func (o *publishOptions) hold(rule string) audit.Hold {
 // sweep sweeps and publishes under a lock.
 func (o *publishOptions) sweep(ctx context.Context, p *publication, set []*rules.Rule, readWithin time.Duration, lock audit.Lock) (*audit.Result, *audit.Published, error) {
 	res, published, err := audit.SweepAndPublish(ctx, timed{o.source, readWithin}, set, &o.config, o.now, p.publisher, lock)
+	if failures := p.lock.contested(o.now()); res != nil {
+		res.Unpublished = append(failures, res.Unpublished...)
+	}
 	p.events.record(ctx, res, published)
 	return res, published, err
 }
@@ -248,4 +258,39 @@ func (e *eventRecorder) record(ctx context.Context, res *audit.Result, published
 	published.Deliveries = append(published.Deliveries, done...)
 	slices.SortFunc(published.Deliveries, audit.CompareDeliveries)
 	res.Deliveries = published.Deliveries
+}
+
+// newPusher returns the pusher to the Pushgateway of the config, nil if it has none.
+func newPusher(c *config.Config) (*metrics.Pusher, error) {
+	p := &c.Pushgateway
+	if p.URL == "" {
+		return nil, nil
+	}
+	return metrics.NewPusher(metrics.Options{
+		URL: string(p.URL), Timeout: time.Duration(p.Timeout),
+		Username: p.BasicAuth.Username, PasswordFile: p.BasicAuth.PasswordFile, BearerTokenFile: p.BearerTokenFile,
+		CAFile: p.CAFile, CertFile: p.CertFile, KeyFile: p.KeyFile,
+	}, c.Cluster, labelValues(c))
+}
+
+// labelValues returns the values that labels of metrics may have: those of the program
+// and of the config, never those of the cluster.
+func labelValues(c *config.Config) metrics.LabelValues {
+	v := metrics.LabelValues{Version: version()}
+	for _, r := range catalog.All() {
+		v.Rules = append(v.Rules, r.Name)
+	}
+	if c.Owners.Fallback != "" {
+		v.Owners = append(v.Owners, c.Owners.Fallback)
+	}
+	for _, t := range c.Owners.Teams {
+		v.Owners = append(v.Owners, t.Name)
+	}
+	v.Kinds = slices.DeleteFunc(audit.Needs(catalog.All()), func(k snapshot.Kind) bool { return k == snapshot.HostSources })
+	for _, s := range c.EnabledHostSources() {
+		if !slices.Contains(v.Kinds, s.Kind) {
+			v.Kinds = append(v.Kinds, s.Kind)
+		}
+	}
+	return v
 }

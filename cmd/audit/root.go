@@ -47,8 +47,8 @@ also uses leader election, so that only one of several replicas sweeps.
 
 Exit codes:
 
-  0  the sweep is complete, with no findings at or above --fail-on
-  1  there are findings at or above --fail-on
+  0  the sweep is complete, with no open findings at or above --fail-on
+  1  there are open findings at or above --fail-on
   2  the usage or the config is invalid; nothing was read
   3  the sweep is incomplete: something could not be read, written or delivered,
      or a rule failed (takes precedence over 1)`,

@@ -37,9 +37,10 @@ type readOptions struct {
 	timeout    time.Duration
 	connection *genericclioptions.ConfigFlags
 
-	format report.Format
-	config config.Config
-	source audit.Source
+	format       report.Format
+	config       config.Config
+	configDigest string // of the file, without what flags say
+	source       audit.Source
 }
 
 func (o *readOptions) addFlags(flags *pflag.FlagSet) {
@@ -76,6 +77,7 @@ func positive(flag string, d time.Duration) error {
 // readConfig reads the config file, if there is one.
 func (o *readOptions) readConfig() error {
 	o.config = config.Default()
+	o.configDigest = o.config.Digest()
 	if o.configPath == "" {
 		return nil
 	}
@@ -83,6 +85,7 @@ func (o *readOptions) readConfig() error {
 	if o.config, err = config.Read(o.configPath, catalog.All()); err != nil {
 		return &exitError{exitUsage, err}
 	}
+	o.configDigest = o.config.Digest()
 	return nil
 }
 

@@ -21,6 +21,7 @@ import (
 // sweepOptions are the flags of a sweep, and the values made from them.
 type sweepOptions struct {
 	publishOptions
+	show showOptions
 
 	once         bool
 	ruleNames    []string
@@ -34,6 +35,7 @@ type sweepOptions struct {
 	set       []*rules.Rule
 	threshold rules.Severity // zero: findings do not fail
 	previous  *audit.Previous
+	layout    report.Options
 }
 
 func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
@@ -43,6 +45,7 @@ func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil,
 		"Show only findings that involve this namespace. Can be repeated. All namespaces are read, because the other claimant of a host may be in another namespace")
 	flags.StringVar(&o.failOn, "fail-on", "low", "Exit with code 1 on findings of at least this severity. One of: none, low, medium, high")
+	o.show.addFlags(flags)
 	flags.StringVar(&o.previousPath, "previous", "",
 		"Report of an earlier sweep, printed with -o json or -o yaml. Findings keep the time when they were first seen, and causes have more evidence")
 	flags.DurationVar(&o.interval, "interval", 10*time.Minute, "Without --once: time between the starts of two sweeps, varied by up to 10%")
@@ -61,6 +64,9 @@ func (o *sweepOptions) complete(flags *pflag.FlagSet) error {
 	}
 	var err error
 	if o.threshold, err = parseFailOn(o.failOn); err != nil {
+		return err
+	}
+	if o.layout, err = o.show.complete(o.command, o.out); err != nil {
 		return err
 	}
 	if o.dryRun && !(o.once && o.publish) {
@@ -110,7 +116,8 @@ func (o *sweepOptions) checkMode(flags *pflag.FlagSet) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"from", "namespace", "rule", "previous", "output", "fail-on", "lease-wait"} {
+	once := append(showFlags(), "from", "namespace", "rule", "previous", "output", "fail-on", "lease-wait")
+	for _, name := range once {
 		if flags.Changed(name) {
 			return fmt.Errorf("--%s requires --once", name)
 		}
@@ -204,7 +211,7 @@ func (o *sweepOptions) run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return &exitError{exitIncomplete, context.Cause(ctx)}
 	}
-	if err := report.Write(o.out, o.format, res, report.OptionsFor(o.out, o.getenv)); err != nil {
+	if err := report.Write(o.out, o.format, res, o.layout); err != nil {
 		return &exitError{exitIncomplete, err}
 	}
 	switch failures := res.Failures(); {

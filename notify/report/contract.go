@@ -27,14 +27,16 @@ type Report struct {
 	Failures []Failure `json:"failures"`
 	// Namespaces are the namespaces that the report is limited to; omitted if it has
 	// no such limit.
-	Namespaces []string        `json:"namespaces,omitempty"`
-	Kinds      []KindRead      `json:"kinds"`
-	Ignored    []IgnoredKind   `json:"ignored"`
-	Problems   []Problem       `json:"problems"`
-	Rules      []RuleOutcome   `json:"rules"`
-	Findings   []Finding       `json:"findings"`
-	Advisories []Advisory      `json:"advisories"`
-	Isolation  []IsolationRead `json:"isolation"`
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Selection is which findings the report has; omitted if it has all of them.
+	Selection  *SelectedFindings `json:"selection,omitempty"`
+	Kinds      []KindRead        `json:"kinds"`
+	Ignored    []IgnoredKind     `json:"ignored"`
+	Problems   []Problem         `json:"problems"`
+	Rules      []RuleOutcome     `json:"rules"`
+	Findings   []Finding         `json:"findings"`
+	Advisories []Advisory        `json:"advisories"`
+	Isolation  []IsolationRead   `json:"isolation"`
 	// Deliveries are the digests for owners; omitted if there are none.
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 	// Messages are what a dry run would send.
@@ -57,6 +59,16 @@ type OwnerKey struct {
 	Namespaces int `json:"namespaces"`
 	// Names is the number of Namespaces without an owner that it would name an owner for.
 	Names int `json:"names"`
+}
+
+// SelectedFindings are the findings that a report has, if flags narrow them. The exit
+// code, rules and isolation are about all.
+type SelectedFindings struct {
+	Severity string   `json:"severity,omitempty"` // the lowest
+	Owners   []string `json:"owners,omitempty"`   // any of them
+	States   []string `json:"states,omitempty"`   // any of them, in lower case
+	// Total is the number of findings with those that were left out.
+	Total int `json:"total"`
 }
 
 // Failure is one reason for exit code 3.

@@ -48,6 +48,20 @@ func fromResult(res *audit.Result) *Report {
 	}
 }
 
+// fromSelected returns the document of a result with the findings of a selection.
+func fromSelected(res *audit.Result, s Selection) *Report {
+	r := fromResult(res)
+	if !s.narrows() {
+		return r
+	}
+	r.Findings = each(selected(res.Findings, s), fromFinding)
+	r.Selection = &SelectedFindings{Owners: slices.Clone(s.Owners), States: slices.Clone(s.States), Total: len(res.Findings)}
+	if s.Severity > 0 {
+		r.Selection.Severity = s.Severity.String()
+	}
+	return r
+}
+
 func fromOwnerKey(h *audit.OwnerKeyHint) *OwnerKey {
 	if h == nil {
 		return nil

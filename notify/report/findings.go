@@ -9,10 +9,10 @@ import (
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// findings writes the findings in the order of the result, the most severe first, with
-// a section for each rule and severity.
-func (p *printer) findings(res *audit.Result) {
-	list := res.Findings
+// findings writes the selected findings in full in the order of the result, the most
+// severe first, with a section for each rule and severity.
+func (p *printer) findings(res *audit.Result, s Selection) {
+	list := selected(res.Findings, s)
 	for len(list) > 0 {
 		n := slices.IndexFunc(list, func(f audit.Finding) bool {
 			return f.Rule != list[0].Rule || f.Severity != list[0].Severity
@@ -25,9 +25,15 @@ func (p *printer) findings(res *audit.Result) {
 	}
 }
 
+// selected returns the findings that a selection shows.
+func selected(list []audit.Finding, s Selection) []audit.Finding {
+	return slices.DeleteFunc(slices.Clone(list), func(f audit.Finding) bool { return !s.selects(&audit.Record{Finding: f}) })
+}
+
 func (p *printer) section(list []audit.Finding) {
 	severity := list[0].Severity
 	p.heading(span{shown(strings.ToUpper(severity.String())), severityStyle(severity)}, list[0].Rule, count(len(list), "finding"))
+	p.blank()
 	said := map[string]shown{}
 	for _, f := range list {
 		p.finding(f, said)
@@ -194,45 +200,3 @@ func objectName(o rules.Object) shown {
 
 // roleOf returns the role of the object: the phrase for people, or else the word.
 func roleOf(o rules.Object) shown { return show(cmp.Or(o.Detail, o.Reason)) }
-
-// advisories writes the advisories by rule: a few of each rule in a table, and all with
-// their objects in wide output.
-func (p *printer) advisories(res *audit.Result) {
-	list := res.Advisories
-	for len(list) > 0 {
-		n := slices.IndexFunc(list, func(a audit.Advisory) bool { return a.Rule != list[0].Rule })
-		if n < 0 {
-			n = len(list)
-		}
-		p.advisoriesOf(list[:n])
-		list = list[n:]
-	}
-}
-
-func (p *printer) advisoriesOf(list []audit.Advisory) {
-	const indent = 2
-	p.heading(span{"ADVISORY", cyan}, list[0].Rule, number(len(list))+", for information")
-	for i, a := range list {
-		if !p.wide && i == maxItems {
-			p.text(indent, span{}, "and "+number(len(list)-i)+" more (-o wide shows all)")
-			break
-		}
-		p.advisory(indent, a)
-	}
-	p.blank()
-}
-
-func (p *printer) advisory(indent int, a audit.Advisory) {
-	subject := show(a.Subject.Kind) + " " + show(a.Subject.String())
-	if !p.wide {
-		subject = cut(subject, p.width-indent-1)
-	}
-	text := subject + ": " + show(a.Message)
-	if len(a.Owners) > 0 {
-		text += " (" + join(a.Owners) + ")"
-	}
-	p.text(indent, span{"- ", dim}, text)
-	if p.wide {
-		p.objects(indent+4, a.Objects)
-	}
-}

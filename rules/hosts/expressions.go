@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/hosts/expression"
@@ -31,6 +30,7 @@ const (
 
 // expressions are the regular expressions by which objects claim hosts.
 type expressions struct {
+	*claims
 	parsed map[parsedKey]parsed
 	wide   []*wideClaim
 	spent  map[string]*budget // by namespace
@@ -55,10 +55,6 @@ type wideClaim struct {
 }
 
 type budget struct{ steps, matches, names int }
-
-// isExpression reports whether a claimed pattern is a regular expression. Its spelling is
-// not a valid host.
-func isExpression(host string) bool { return strings.HasPrefix(host, "~") }
 
 // parse reads an expression, each text once.
 func (x *expressions) parse(e *snapshot.HostExpression) (*expression.Expression, error) {
@@ -90,30 +86,30 @@ func (x *expressions) cannotRead(object *snapshot.Meta, spelling, why string) {
 	})
 }
 
-// addExpression records the claims of an expression to the names that it stands for. One
+// add records the claims of an expression to the names that it stands for. One
 // that is wider is compared once all claims are known. It returns the expression if it
 // matches every host, which the caller knows better what to do with, or nil.
-func (c *claims) addExpression(e *snapshot.HostExpression, object *snapshot.Meta, owner rules.Owner, class string) *expression.Expression {
-	re, err := c.expressions.parse(e)
+func (x *expressions) add(e *snapshot.HostExpression, object *snapshot.Meta, owner rules.Owner, class string) *expression.Expression {
+	re, err := x.parse(e)
 	if err != nil {
-		c.expressions.cannotRead(object, e.Spelling, err.Error())
+		x.cannotRead(object, e.Spelling, err.Error())
 		return nil
 	}
 	set := e.Set
 	if e.Source == snapshot.FromHostSource {
 		set = object.HostsSet
 	}
-	spent := c.expressions.budget(object.Namespace)
+	spent := x.budget(object.Namespace)
 	for _, name := range re.Names() {
 		host := Normalize(name)
 		if !isName(host) {
 			continue
 		}
 		if spent.names++; spent.names > maxExpandedNames {
-			c.expressions.cannotRead(object, e.Spelling, fmt.Sprintf("those of its namespace stand for more than %d names", maxExpandedNames))
+			x.cannotRead(object, e.Spelling, fmt.Sprintf("those of its namespace stand for more than %d names", maxExpandedNames))
 			return nil
 		}
-		made := c.add(host, object, owner, e.Source, set, class)
+		made := x.claims.add(host, object, owner, e.Source, set, class)
 		made.expression = e.Spelling
 	}
 	switch {
@@ -121,15 +117,15 @@ func (c *claims) addExpression(e *snapshot.HostExpression, object *snapshot.Meta
 	case re.EveryHost():
 		return re
 	default:
-		c.addWide(e, re, object, owner, class)
+		x.addWide(e, re, object, owner, class)
 	}
 	return nil
 }
 
-func (c *claims) addWide(e *snapshot.HostExpression, re *expression.Expression, object *snapshot.Meta, owner rules.Owner, class string) {
-	made := c.add("~"+e.Text, object, owner, e.Source, e.Set, class)
+func (x *expressions) addWide(e *snapshot.HostExpression, re *expression.Expression, object *snapshot.Meta, owner rules.Owner, class string) {
+	made := x.claims.add("~"+e.Text, object, owner, e.Source, e.Set, class)
 	made.expression = e.Spelling
-	c.expressions.wide = append(c.expressions.wide, &wideClaim{claim: *made, parsed: re, yields: e.Source.Yields()})
+	x.wide = append(x.wide, &wideClaim{claim: *made, parsed: re, yields: e.Source.Yields()})
 }
 
 // isName reports whether a text that an expression stands for can be a host.
@@ -139,18 +135,18 @@ func isName(host string) bool {
 	})
 }
 
-// compareExpressions compares the wider expressions with the claims of others. It adds
+// compare compares the wider expressions with the claims of others. It adds
 // those to hosts that they contest, and returns an advisory for each host that they
 // match where every exact name is served first.
-func compareExpressions(c *claims) []rules.Advisory {
-	if len(c.expressions.wide) == 0 {
+func (x *expressions) compare() []rules.Advisory {
+	if len(x.wide) == 0 {
 		return nil
 	}
-	index := newHostIndex(c)
+	index := newHostIndex(x.claims)
 	contests, yielding := map[string][]*claim{}, map[string][]*claim{}
-	for _, w := range c.expressions.wide {
-		spent := c.expressions.budget(w.object.Namespace)
-		found, ok := index.matches(c, w, spent)
+	for _, w := range x.wide {
+		spent := x.budget(w.object.Namespace)
+		found, ok := index.matches(x.claims, w, spent)
 		for _, host := range found {
 			if w.yields {
 				yielding[host] = append(yielding[host], &w.claim)
@@ -161,15 +157,15 @@ func compareExpressions(c *claims) []rules.Advisory {
 			}
 		}
 		if !ok {
-			c.expressions.cannotRead(w.object, w.expression, "those of its namespace are too many, or match too many hosts of others, to be compared with all")
+			x.cannotRead(w.object, w.expression, "those of its namespace are too many, or match too many hosts of others, to be compared with all")
 		}
 	}
 	for host, list := range contests {
-		c.byHost[host] = append(c.byHost[host], list...)
+		x.byHost[host] = append(x.byHost[host], list...)
 	}
 	var out []rules.Advisory
 	for _, host := range slices.Sorted(maps.Keys(yielding)) {
-		out = append(out, matchedHost(host, c.byHost[host], yielding[host]))
+		out = append(out, matchedHost(host, x.byHost[host], yielding[host]))
 	}
 	return out
 }
@@ -262,21 +258,4 @@ func reverse(host string) string {
 	b := []byte(host)
 	slices.Reverse(b)
 	return string(b)
-}
-
-// longestQuote is the maximum number of characters that are quoted of an expression.
-const longestQuote = 120
-
-// quoted returns an expression so that people can see it.
-func quoted(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	if letters := []rune(text); len(letters) > longestQuote {
-		text = string(letters[:longestQuote-1]) + "…"
-	}
-	return text
 }

@@ -43,14 +43,12 @@ func TestUnreadExpressions(t *testing.T) {
 	broken.Unreadable = []snapshot.UnreadableHosts{
 		{Source: snapshot.FromALB, Reason: "conditions: not JSON", MayClaim: true}, {Source: snapshot.FromALB, Reason: "conditions: not a host: x y"},
 	}
-	leaving := aliased("team-b", "leaving", snapshot.FromServerAlias, "a.example.com", `(`)
-	leaving.Deleting = true
 	res := runHosts(t, snapshot.Facts{
 		HostObjects: []snapshot.HostObject{route},
 		Ingresses: []snapshot.Ingress{
 			aliased("team-b", "look-ahead", snapshot.FromServerAlias, "a.example.com", `^(?!www)shop\.example\.com$`, `^ok$`),
 			aliased("team-b", "steps", snapshot.FromServerAlias, "a.example.com", strings.Repeat(`[a-z]{900}`, 3)),
-			broken, leaving,
+			broken,
 		},
 	})
 	want := []string{

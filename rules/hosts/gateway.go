@@ -14,12 +14,12 @@ import (
 // rejected because its host is taken is exactly the conflict to report.
 //
 // Gateways claim nothing. Owners share them, and their listeners say which hosts
-// can be claimed there.
+// can be claimed there. One that is being deleted is served until it is gone.
 func gatewayClaims(c *claims, in rules.Input) {
 	p := newParents(in.View)
 	listenerSetClaims(c, in, p)
 	for route := range in.View.Routes() {
-		if !leaving(in.View, &route.Meta) && !isSolverRoute(route) {
+		if !isSolverRoute(route) {
 			routeClaims(c, in, p, route)
 		}
 	}
@@ -36,7 +36,7 @@ func listenerSetClaims(c *claims, in rules.Input, p *parents) {
 		owner := in.Owner(&set.Meta)
 		for i := range parent.listeners {
 			if l := &parent.listeners[i]; l.host != "" {
-				c.addThrough(l.name, l.host, &set.Meta, owner, snapshot.FromListener)
+				c.addThrough(l.name, l.host, &set.Meta, owner, snapshot.FromListener, c.leavingOf(&set.Meta, l.gateway))
 			}
 		}
 	}
@@ -54,6 +54,7 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 	}
 	owner := in.Owner(&route.Meta)
 	for l := range p.attached(route) {
+		goes := c.leavingOf(&route.Meta, l.set, l.gateway)
 		for _, asked := range hosts {
 			host, ok := intersectHosts(asked, l.host)
 			if !ok {
@@ -63,11 +64,11 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 			if host == "" {
 				// A request that arrives at one port is not matched against the routes of
 				// another.
-				all := c.addThrough(l.name, fmt.Sprintf("* (gateway %s)", l.gateway), &route.Meta, owner, how)
+				all := c.addThrough(l.name, fmt.Sprintf("* (gateway %s/%s)", l.gateway.Namespace, l.gateway.Name), &route.Meta, owner, how, goes)
 				all.take(snapshot.Lane{Port: l.Port})
 				continue
 			}
-			c.addThrough(l.name, host, &route.Meta, owner, how)
+			c.addThrough(l.name, host, &route.Meta, owner, how, goes)
 		}
 	}
 	if route.Published == nil {
@@ -121,19 +122,17 @@ type parent struct {
 // listener is a listener with its name in messages.
 type listener struct {
 	*snapshot.Listener
-	host    string // normalized; empty for every host and if the protocol has no hosts
-	gateway string // the Gateway that serves it
-	name    string // for people
+	host    string         // normalized; empty for every host and if the protocol has no hosts
+	gateway *snapshot.Meta // the Gateway that serves it
+	set     *snapshot.Meta // the ListenerSet that it is of, or nil
+	name    string         // for people
 }
 
 func newParents(v *snapshot.View) *parents {
 	p := &parents{view: v, byRef: map[snapshot.Ref]*parent{}, open: map[visitor][]*listener{}}
 	gateways := map[snapshot.Ref]*snapshot.Gateway{}
 	for g := range v.Gateways() {
-		if leaving(v, &g.Meta) {
-			continue
-		}
-		made := &parent{namespace: g.Namespace, listeners: newListeners(g, "", g.Listeners)}
+		made := &parent{namespace: g.Namespace, listeners: newListeners(g, nil, g.Listeners)}
 		gateways[g.Ref()], p.byRef[g.Ref()] = g, made
 		if g.Default {
 			p.defaults = append(p.defaults, made)
@@ -141,20 +140,23 @@ func newParents(v *snapshot.View) *parents {
 	}
 	for s := range v.ListenerSets() {
 		g := gateways[s.Parent]
-		if g == nil || leaving(v, &s.Meta) || !admits(v, &g.AllowedListeners, g.Namespace, s.Namespace) {
+		if g == nil || !admits(v, &g.AllowedListeners, g.Namespace, s.Namespace) {
 			continue
 		}
-		p.byRef[s.Ref()] = &parent{namespace: s.Namespace, listeners: newListeners(g, " of "+s.Ref().String(), s.Listeners)}
+		p.byRef[s.Ref()] = &parent{namespace: s.Namespace, listeners: newListeners(g, &s.Meta, s.Listeners)}
 	}
 	return p
 }
 
-func newListeners(g *snapshot.Gateway, of string, list []snapshot.Listener) []listener {
-	gateway := g.Namespace + "/" + g.Name
+func newListeners(g *snapshot.Gateway, set *snapshot.Meta, list []snapshot.Listener) []listener {
+	gateway, of := g.Namespace+"/"+g.Name, ""
+	if set != nil {
+		of = " of " + set.Ref().String()
+	}
 	out := make([]listener, len(list))
 	for i := range list {
 		l := &list[i]
-		out[i] = listener{Listener: l, gateway: gateway, name: fmt.Sprintf("gateway %s (listener %s%s)", gateway, l.Name, of)}
+		out[i] = listener{Listener: l, gateway: &g.Meta, set: set, name: fmt.Sprintf("gateway %s (listener %s%s)", gateway, l.Name, of)}
 		if hasHosts(l.Protocol) {
 			out[i].host = Normalize(l.Hostname)
 		}

@@ -108,7 +108,11 @@ A Traefik IngressRouteTCP with HostSNI(*) claims every connection of its entry
 points, with TLS or without, in the Traefik of its class; ClientIP and ALPN are
 not read, and neither are HTTP routers without a host.
 
-Objects that are being deleted and genuine ACME solvers claim nothing.
+An object that is being deleted, alone or with its Namespace, claims until it is
+gone: a finalizer may hold it, and controllers go on serving it. A conflict that
+rests only on deletions younger than ten minutes is pending, and is opened if
+another sweep sees a conflict on the host. An older deletion is stuck, and the
+finding names what holds it. Genuine ACME solvers claim nothing.
 
 A wildcard of one owner over an exact host of another is an advisory, because
 serving the more specific name is what wildcards are for. So is a host that
@@ -126,22 +130,22 @@ appears in spec.tls of another owner's Ingress.`,
 }
 
 func run(in rules.Input) (rules.Result, error) {
-	c := &claims{byHost: map[string][]*claim{}}
+	c := &claims{view: in.View, now: in.Now, byHost: map[string][]*claim{}}
+	x := &expressions{claims: c}
 	classes := newClasses(in.View)
-	ingressClaims(c, in, classes)
+	ingressClaims(c, x, in, classes)
 	gatewayClaims(c, in)
-	hostObjectClaims(c, in)
+	hostObjectClaims(c, x, in)
 
-	matched := compareExpressions(c)
+	matched := x.compare()
 
-	res := rules.Result{Unread: slices.Concat(unreadObjects(in), unreadFields(in, classes), c.expressions.unread), Advisories: matched}
+	res := rules.Result{Unread: slices.Concat(unreadObjects(in), unreadFields(in, classes), x.unread), Advisories: matched}
 	evidence := admission.NewEvidence(in.View)
 	for host, list := range c.byHost {
-		if isCatchAll(host) {
-			list = meeting(list)
-		}
-		if contested(list) {
-			res.Violations = append(res.Violations, hostViolation(host, list, evidence))
+		if conflict := contest(host, list); conflict != nil {
+			v := hostViolation(host, conflict, evidence)
+			v.Provisional = contest(host, settled(list)) == nil
+			res.Violations = append(res.Violations, v)
 		}
 	}
 	res.Advisories = append(res.Advisories, coveredHosts(c)...)
@@ -152,6 +156,17 @@ func run(in rules.Input) (rules.Result, error) {
 	res.Advisories = append(res.Advisories, unreadKinds(in)...)
 	res.Advisories = append(res.Advisories, contradictions(in)...)
 	return res, nil
+}
+
+// contest returns the claims to a host that conflict, nil if they do not.
+func contest(host string, list []*claim) []*claim {
+	if isCatchAll(host) {
+		list = meeting(list)
+	}
+	if len(list) == 0 || !contested(list) {
+		return nil
+	}
+	return list
 }
 
 func hostViolation(host string, list []*claim, evidence *admission.Evidence) rules.Violation {
@@ -167,16 +182,13 @@ func hostViolation(host string, list []*claim, evidence *admission.Evidence) rul
 		Subject: rules.Subject{Kind: rules.SubjectHost, Name: host},
 		Verdict: "contested",
 		Owners:  owners(list),
-		Message: fmt.Sprintf("%s is claimed by %s.", what, describeClaimants(objects)),
+		Message: fmt.Sprintf("%s is claimed by %s.", what, describeClaimants(objects)) + describeLeaving(oldestFirst(list)),
 		Cause:   hostCause(list, evidence),
 		Remedy: "Agree on which owner keeps the host, and remove it from the objects of the others. Until then the " +
-			"controller decides who gets the traffic. Applying an object again does not help: the sweep reads what is stored.",
+			"controller decides who gets the traffic. Applying an object again does not help: the sweep reads what is stored." + releaseHeld(list),
 		Objects: objects,
 	}
 }
-
-// namedClaimants is how many claimants a message names. The finding lists all.
-const namedClaimants = 5
 
 // describeClaimants names the claimants, oldest first, each with its owner and its
 // creation time: an age in days would change from sweep to sweep.

@@ -5,10 +5,9 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// ingressClaims adds the claims of Ingresses. Objects that are being deleted claim
-// nothing, and neither does a genuine solver of an ACME challenge, which borrows
+// ingressClaims adds the claims of Ingresses. A genuine solver of an ACME challenge, which borrows
 // the host of the certificate for a minute.
-func ingressClaims(c *claims, in rules.Input, classes *classes) {
+func ingressClaims(c *claims, x *expressions, in rules.Input, classes *classes) {
 	for ing := range in.View.Ingresses() {
 		if !claimsHosts(in.View, ing) {
 			continue
@@ -27,7 +26,7 @@ func ingressClaims(c *claims, in rules.Input, classes *classes) {
 		}
 		for i := range ing.Expressions {
 			e := &ing.Expressions[i]
-			if !class.known.Reads(e.Source) || c.addExpression(e, &ing.Meta, owner, class.name) == nil {
+			if !class.known.Reads(e.Source) || x.add(e, &ing.Meta, owner, class.name) == nil {
 				continue
 			}
 			if name, shared := classes.catchAll(class, ing); shared {
@@ -54,7 +53,7 @@ func (c *claim) takeAddresses(ing *snapshot.Ingress) {
 
 // claimsHosts reports whether an Ingress can claim hosts at all.
 func claimsHosts(v *snapshot.View, ing *snapshot.Ingress) bool {
-	return !leaving(v, &ing.Meta) && !isSolver(ing)
+	return !isSolver(ing)
 }
 
 // isSolver reports whether an Ingress is a genuine HTTP01 solver: cert-manager's

@@ -26,6 +26,7 @@ type naive struct {
 type naiveClaim struct {
 	host, object, owner string
 	deep                bool
+	lasts               bool // it will not be gone soon
 }
 
 func (s *sketch) naive() *naive {
@@ -33,18 +34,22 @@ func (s *sketch) naive() *naive {
 	for _, p := range s.Parents {
 		gateway := n.gatewayOf(p)
 		for _, l := range p.Listeners {
-			if p.ID.Kind != "Gateway" && gateway != nil && plain(l.Hostname) != "" && l.Protocol != "TCP" {
-				n.claim(p.ID, plain(l.Hostname), true)
+			if gateway == nil {
+				continue
+			}
+			here := n.stays(gateway.ID, gateway.Deletion) && n.stays(p.ID, p.Deletion)
+			if p.ID.Kind != "Gateway" && plain(l.Hostname) != "" && l.Protocol != "TCP" {
+				n.claim(p.ID, plain(l.Hostname), true, here)
 			}
 			for _, r := range s.Routes {
-				if gateway == nil || r.Deleting || n.terminating(r.ID.Namespace) || r.Solver || !n.meets(r, p, l) {
+				if r.Solver || !n.meets(r, p, l) {
 					continue
 				}
 				for _, host := range shared(r.Hostnames, l) {
 					if host == "" {
 						host = fmt.Sprintf("* (gateway %s/%s) %d", gateway.ID.Namespace, gateway.ID.Name, l.Port)
 					}
-					n.claim(r.ID, host, true)
+					n.claim(r.ID, host, true, here && n.stays(r.ID, r.Deletion))
 				}
 			}
 		}
@@ -54,38 +59,59 @@ func (s *sketch) naive() *naive {
 			if h = plain(h); h == "" {
 				h = fmt.Sprintf("* (class %s)", i.Class)
 			}
-			if !n.terminating(i.ID.Namespace) {
-				n.claim(i.ID, h, false)
-			}
+			n.claim(i.ID, h, false, n.stays(i.ID, i.Deletion))
 		}
 	}
 	return n
 }
 
-func (n *naive) claim(id sketchID, host string, deep bool) {
+// stays reports whether an object will not be gone soon.
+func (n *naive) stays(id sketchID, own deletionAge) bool {
+	if own == notDeleted {
+		for _, ns := range n.Namespaces {
+			if ns.Name == id.Namespace {
+				own = ns.Deletion
+			}
+		}
+	}
+	return own != fresh
+}
+
+// claim adds a claim that is made in one way. Made in several, it lasts as long as the
+// last of them, on whatever port.
+func (n *naive) claim(id sketchID, host string, deep, lasts bool) {
 	owner := "nobody in " + id.Namespace
 	for _, ns := range n.Namespaces {
 		if ns.Name == id.Namespace && ns.Owner != "" {
 			owner = ns.Owner
 		}
 	}
-	c := naiveClaim{host, fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name), owner, deep}
+	c := naiveClaim{host, fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name), owner, deep, lasts}
+	for i := range n.claims {
+		if same := &n.claims[i]; same.object == c.object && sameProxy(same.host, host) {
+			same.lasts = same.lasts || lasts
+			c.lasts = same.lasts
+		}
+	}
 	if !slices.Contains(n.claims, c) {
 		n.claims = append(n.claims, c)
 	}
 }
 
+// sameProxy reports whether two hosts are one, apart from the port of a catch-all.
+func sameProxy(a, b string) bool {
+	a, _, _ = strings.Cut(a, ") ")
+	b, _, _ = strings.Cut(b, ") ")
+	return a == b
+}
+
 // gatewayOf returns the Gateway that serves the listeners of a parent.
 func (n *naive) gatewayOf(p sketchParent) *sketchParent {
-	if p.Deleting || n.terminating(p.ID.Namespace) {
-		return nil
-	}
 	if p.ID.Kind == "Gateway" {
 		return &p
 	}
 	for _, g := range n.Parents {
-		if g.ID == p.Gateway && g.ID.Kind == "Gateway" && !g.Deleting && !n.terminating(g.ID.Namespace) &&
-			n.admitted(g.Admits, g.ID.Namespace, p.ID.Namespace) {
+		if g.ID == p.Gateway && g.ID.Kind == "Gateway" && n.admitted(g.Admits, g.ID.Namespace, p.ID.Namespace) {
 			return &g
 		}
 	}
@@ -123,10 +149,6 @@ func (n *naive) admitted(how, own, other string) bool {
 		return slices.ContainsFunc(n.Namespaces, func(ns sketchNamespace) bool { return ns.Name == other && ns.Edge })
 	}
 	return how != "none"
-}
-
-func (n *naive) terminating(namespace string) bool {
-	return slices.ContainsFunc(n.Namespaces, func(ns sketchNamespace) bool { return ns.Name == namespace && ns.Terminating })
 }
 
 // plain normalizes the one odd spelling there is.
@@ -198,14 +220,18 @@ func (n *naive) findings() []string {
 	for _, c := range n.claims {
 		hosts[c.host] = append(hosts[c.host], c)
 	}
-	contested := map[string][]string{}
+	contested, certain := map[string][]string{}, map[string]bool{}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		var objects, owners []string
+		var objects, owners, lasting []string
 		for _, c := range hosts[host] {
 			objects, owners = append(objects, c.object), append(owners, c.owner)
+			if c.lasts {
+				lasting = append(lasting, c.owner)
+			}
 		}
 		slices.Sort(objects)
 		slices.Sort(owners)
+		slices.Sort(lasting)
 		if len(slices.Compact(owners)) > 1 {
 			// The ports of a Gateway are one finding.
 			at := host
@@ -213,15 +239,24 @@ func (n *naive) findings() []string {
 				at = host[:i+1]
 			}
 			contested[at] = append(contested[at], objects...)
+			certain[at] = certain[at] || len(slices.Compact(lasting)) > 1
 		}
 	}
 	lines := []string{}
 	for _, host := range slices.Sorted(maps.Keys(contested)) {
 		objects := contested[host]
 		slices.Sort(objects)
-		lines = append(lines, fmt.Sprintf("%s <- %s", host, strings.Join(slices.Compact(objects), ", ")))
+		lines = append(lines, findingLine(host, slices.Compact(objects), !certain[host]))
 	}
 	return lines
+}
+
+func findingLine(host string, objects []string, provisional bool) string {
+	line := fmt.Sprintf("%s <- %s", host, strings.Join(objects, ", "))
+	if provisional {
+		line += ", provisional"
+	}
+	return line
 }
 
 // coverings lists which wildcard of one owner covers which pattern of another.
@@ -255,7 +290,7 @@ func (s *sketch) evaluated() (findings, coverings []string, err error) {
 		return o
 	}
 	view := s.snapshot().View(slices.Concat(rule.Needs, rule.Uses)...)
-	res, err := rule.Run(rules.Input{View: view, Owner: owner})
+	res, err := rule.Run(rules.Input{Now: sketchNow(), View: view, Owner: owner})
 	findings, coverings = []string{}, []string{}
 	for _, v := range res.Violations {
 		var objects []string
@@ -263,7 +298,7 @@ func (s *sketch) evaluated() (findings, coverings []string, err error) {
 			objects = append(objects, o.Ref.String())
 		}
 		slices.Sort(objects)
-		findings = append(findings, fmt.Sprintf("%s <- %s", v.Subject.Name, strings.Join(objects, ", ")))
+		findings = append(findings, findingLine(v.Subject.Name, objects, v.Provisional))
 	}
 	for _, a := range res.Advisories {
 		if strings.Contains(a.Message, " covers ") {

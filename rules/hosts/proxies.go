@@ -82,11 +82,11 @@ type entryPoints struct {
 
 type entryPoint struct{ name, class string }
 
-func (e *entryPoints) add(b *snapshot.Binding, object *snapshot.Meta, owner rules.Owner) {
+func (e *entryPoints) add(b *snapshot.Binding, object *snapshot.Meta, owner rules.Owner, goes leaving) {
 	if e.named == nil {
 		e.named, e.every = map[entryPoint][]*claim{}, map[string][]*claim{}
 	}
-	made := &claim{object: object, owner: &owner, how: []snapshot.HostSource{snapshot.FromHostSource}, set: object.HostsSet, lanes: b.Lanes}
+	made := &claim{object: object, owner: &owner, how: []snapshot.HostSource{snapshot.FromHostSource}, set: object.HostsSet, lanes: b.Lanes, leaving: goes}
 	if b.EntryPoint == "" {
 		e.every[b.Class] = append(e.every[b.Class], made)
 		return

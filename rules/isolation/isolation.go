@@ -35,8 +35,10 @@ A namespace without live workloads is an advisory, and so is a pod in the host
 network, which no policy isolates. Such a pod exempts itself alone: the other pods of
 its workload are evaluated, and so is the pod template until a pod of its kind runs. A
 pod counts for the controller that it names only if that exists and has the UID that
-it gives. Whether the network plugin enforces a policy
-can't be detected from objects.
+it gives. Pods that run in a Namespace that is being deleted are an advisory for ten
+minutes. If they still run, the deletion is stuck, and they are evaluated as any
+others. Policies that are being deleted count until they are gone. Whether the network
+plugin enforces a policy can't be detected from objects.
 
 What is read, and what is not:
 
@@ -91,15 +93,19 @@ func run(in rules.Input) (rules.Result, error) {
 		}
 		owner := in.Owner(n.meta)
 		res.Advisories = append(res.Advisories, n.advisories(owner)...)
+		// A deletion that has just begun neither opens nor resolves anything.
+		fresh := n.meta.Deleting() && n.meta.Deletion.Fresh(in.Now)
 		for _, d := range in.Directions {
 			v, ok := n.violation(d, owner, in)
+			if fresh || len(n.notEvaluated[d]) > 0 {
+				res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
+			}
 			switch {
 			case len(n.notEvaluated[d]) > 0:
-				res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
 			case !ok:
 			case n.workloads == 0:
 				res.Advisories = append(res.Advisories, adviseWithoutWorkloads(v))
-			case n.terminating:
+			case fresh:
 				res.Advisories = append(res.Advisories, adviseTerminating(v))
 			default:
 				res.Violations = append(res.Violations, v)
@@ -146,12 +152,10 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	return func(yield func(*namespaceIsolation) bool) {
 		for _, name := range slices.Sorted(maps.Keys(metas)) {
 			var labels snapshot.Labels
-			terminating := false
 			if ns := v.Namespace(name); ns != nil {
-				labels, terminating = ns.Labels, ns.Terminating
+				labels = ns.Labels
 			}
 			n := evaluateNamespace(metas[name], off, policies.For(name, labels), workloads[name])
-			n.terminating = terminating
 			for _, d := range snapshot.Directions() {
 				// Some may apply to any namespace.
 				n.addUnsupported(d, slices.Concat(unsupported[""][d], unsupported[name][d]))

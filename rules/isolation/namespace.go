@@ -13,13 +13,12 @@ import (
 // namespaceIsolation is everything that default-deny-present knows about one
 // namespace.
 type namespaceIsolation struct {
-	meta        *snapshot.Meta // of the Namespace; made up if manifests do not include it
-	terminating bool
-	off         *snapshot.Enforcement // what disables all policies, or nil
-	directions  [2]*directionIsolation
-	exposed     [2][]exposure         // in the order of the workloads
-	workloads   int                   // live ones that a policy can isolate
-	host        []*workloads.Workload // those with pods in the host network
+	meta       *snapshot.Meta        // of the Namespace; made up if manifests do not include it
+	off        *snapshot.Enforcement // what disables all policies, or nil
+	directions [2]*directionIsolation
+	exposed    [2][]exposure         // in the order of the workloads
+	workloads  int                   // live ones that a policy can isolate
+	host       []*workloads.Workload // those with pods in the host network
 	// notEvaluated are, by Direction, the kinds for which a direction could not be
 	// evaluated, and whyNot describes what is wrong with them, unless they are
 	// unsupported.

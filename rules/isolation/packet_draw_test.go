@@ -81,6 +81,10 @@ func (d *packetDraw) namespace(name string) {
 	}
 	if d.in(15) {
 		ns.Status.Phase = corev1.NamespaceTerminating
+		// An hour ago is stuck, and so is an unknown time.
+		if ago := oneOf(d, -time.Minute, time.Minute, time.Hour, 0); ago != 0 {
+			ns.DeletionTimestamp = new(metav1.NewTime(packetNow().Add(-ago)))
+		}
 	}
 	d.cluster = append(d.cluster, ns)
 }

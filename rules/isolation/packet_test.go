@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -126,10 +127,14 @@ func isolationWords(snap *snapshot.Snapshot) ([]string, error) {
 	return lines, err
 }
 
+// packetNow is when the sweep starts.
+func packetNow() time.Time { return time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC) }
+
 func isolationOf(snap *snapshot.Snapshot) (rules.Result, error) {
 	rule := isolation.Rule()
 	directions := snapshot.Directions()
 	return rule.Run(rules.Input{
+		Now:        packetNow(),
 		View:       snap.View(slices.Concat(rule.Needs, rule.Uses)...),
 		Owner:      func(m *snapshot.Meta) rules.Owner { return rules.Owner{Namespace: m.Namespace} },
 		Directions: directions[:],
@@ -234,7 +239,7 @@ func (n *packetNamespace) ends(pods []*corev1.Pod) (list []packetEnd) {
 
 // words returns the lines about the namespace.
 func (n *packetNamespace) words(ends []packetEnd) (lines []string) {
-	terminating := n.object != nil && n.object.Status.Phase == corev1.NamespaceTerminating
+	leaving := n.object != nil && n.object.DeletionTimestamp != nil && n.object.DeletionTimestamp.Time.After(packetNow().Add(-10*time.Minute))
 	isolatable := slices.ContainsFunc(n.workloads, func(w *packetWorkload) bool { return len(w.pods) > 0 })
 	var names []string
 	for _, w := range n.workloads {
@@ -243,7 +248,7 @@ func (n *packetNamespace) words(ends []packetEnd) (lines []string) {
 	var sides [2]packetSide
 	for i, d := range packetDirections() {
 		sides[i] = newPacketJudge(n.policies, d, ends).side(n.workloads)
-		if verdict := sides[i].verdict(); verdict != "" && isolatable && !terminating {
+		if verdict := sides[i].verdict(); verdict != "" && isolatable && !leaving {
 			lines = append(lines, findingWord(n.name, string(d), verdict))
 		}
 	}

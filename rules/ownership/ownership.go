@@ -43,7 +43,8 @@ func run(in rules.Input) (rules.Result, error) {
 			res.Exempted = append(res.Exempted, rules.Subject{Kind: rules.SubjectNamespace, Name: name})
 			continue
 		}
-		if ns := in.View.Namespace(name); ns != nil && ns.Terminating {
+		if ns := in.View.Namespace(name); ns != nil && ns.Deleting() && ns.Deletion.Fresh(in.Now) {
+			res.NotEvaluated = append(res.NotEvaluated, rules.Subject{Kind: rules.SubjectNamespace, Name: name})
 			continue
 		}
 		var unowned []rules.Object

@@ -77,9 +77,6 @@ type IstioGateway struct {
 	Hosts []string
 }
 
-// FromHostSource is the source of what a HostObject claims.
-const FromHostSource HostSource = "host-source"
-
 // UnreadHosts is the fact that there are, or may be, objects that carry hosts of a kind
 // that was not read, because no source for it is on.
 type UnreadHosts struct {

@@ -34,6 +34,7 @@ type Held struct {
 	renewing chan struct{} // closed when renewing has ended
 	close    sync.Once
 	closed   error
+	history  atomic.Pointer[History] // as last written
 
 	// last is the lease as last written. It belongs to the goroutine that renews,
 	// and then to Close.
@@ -42,7 +43,8 @@ type Held struct {
 
 // hold renews a lease that was taken by a request sent at the given time.
 func (l *Lease) hold(ctx context.Context, me string, last *coordinationv1.Lease, taken time.Time) *Held {
-	h := &Held{lease: l, identity: me, last: last, renewing: make(chan struct{})}
+	h := &Held{lease: l, identity: me, renewing: make(chan struct{})}
+	h.wrote(last)
 	h.held, h.end = context.WithCancelCause(ctx)
 	h.kept, h.drop = context.WithCancelCause(context.WithoutCancel(ctx))
 	go h.renew(taken)
@@ -56,6 +58,15 @@ func (h *Held) Context() context.Context { return h.held }
 
 // Identity returns the name under which the lease is held.
 func (h *Held) Identity() string { return h.identity }
+
+// History returns what the Lease says of its holders, as last written.
+func (h *Held) History() History { return *h.history.Load() }
+
+func (h *Held) wrote(last *coordinationv1.Lease) {
+	history := historyOf(last)
+	h.last = last
+	h.history.Store(&history)
+}
 
 // lose ends everything because the lease is lost.
 func (h *Held) lose(err error) {
@@ -109,6 +120,7 @@ func (h *Held) renew(renewed time.Time) {
 func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec) coordinationv1.LeaseSpec) error {
 	next := h.last.DeepCopy()
 	next.Spec = change(&h.last.Spec)
+	h.lease.annotate(next, h.identity)
 	next, err := h.lease.leases.Update(ctx, next, metav1.UpdateOptions{})
 	if apierrors.IsConflict(err) {
 		if next, err = h.lease.leases.Get(ctx, h.lease.name, metav1.GetOptions{}); err == nil {
@@ -116,6 +128,7 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 				return fmt.Errorf("%w: it is held by %q", ErrLost, who)
 			}
 			next.Spec = change(&next.Spec)
+			h.lease.annotate(next, h.identity)
 			next, err = h.lease.leases.Update(ctx, next, metav1.UpdateOptions{})
 		}
 	}
@@ -125,7 +138,7 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 	if err != nil {
 		return &kube.RequestError{Err: err}
 	}
-	h.last = next
+	h.wrote(next)
 	return nil
 }
 

@@ -37,6 +37,9 @@ type Options struct {
 	Renew time.Duration
 	// Retry is the time between two tries; 2 seconds by default.
 	Retry time.Duration
+	// Note returns what the holder leaves on the Lease, each time that it writes it; nil:
+	// nothing.
+	Note func() Note
 	// Now is the clock; time.Now by default. Only differences matter, except for the
 	// times that are written for people.
 	Now func() time.Time
@@ -224,6 +227,7 @@ func (l *Lease) try(ctx context.Context, me string, seen *observation, begin fun
 	case apierrors.IsNotFound(err):
 		begin()
 		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: l.name}, Spec: l.spec(me, nil)}
+		l.annotate(lease, me)
 		lease, err = l.leases.Create(ctx, lease, metav1.CreateOptions{})
 	case err != nil:
 		return nil, err
@@ -231,6 +235,7 @@ func (l *Lease) try(ctx context.Context, me string, seen *observation, begin fun
 	case seen.over(&lease.Spec, l.opts.Now(), l.opts.Duration) || holder(&lease.Spec) == me:
 		begin()
 		lease.Spec = l.spec(me, &lease.Spec)
+		l.annotate(lease, me)
 		lease, err = l.leases.Update(ctx, lease, metav1.UpdateOptions{})
 	default:
 		return nil, nil

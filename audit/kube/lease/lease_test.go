@@ -127,3 +127,76 @@ func TestLeaseIsRenewedUntilItIsGivenBack(t *testing.T) {
 		t.Errorf("%q still has it", *l.Spec.HolderIdentity)
 	}
 }
+
+// Publishers with different configs are found by what they leave on the Lease in the
+// writes that they make anyway.
+func TestConfigsThatComeInTurnAreContested(t *testing.T) {
+	day := 24 * time.Hour
+	for _, c := range []struct {
+		name   string
+		hold   string // the config of each holder
+		pause  time.Duration
+		later  time.Duration // after the last one
+		wanted bool
+	}{
+		{"one config", "AAAA", time.Minute, 0, false},
+		{"a roll-out", "AAABBB", time.Minute, 0, false},
+		{"two in turn", "ABA", time.Minute, 0, true},
+		{"one of the two is rare", "AAAABA", 10 * time.Minute, 30 * time.Minute, true},
+		{"three in turn", "ABCA", time.Minute, 0, true},
+		{"two that publish once a day", "ABA", day / 2, 0, true},
+		{"rolled back after days", "ABA", 5 * day, 0, false},
+		{"an hour after it stopped", "ABAAAA", 20 * time.Minute, time.Minute, false},
+		{"long before", "ABABCDEF", time.Minute, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api := &leaseServer{}
+			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			var last lease.History
+			writes := 0
+			for _, config := range c.hold {
+				now = now.Add(c.pause)
+				l := must(lease.New(serve(t, api), home, "audit", lease.Options{
+					Host: "host", Now: func() time.Time { return now },
+					Note: func() lease.Note { return lease.Note{Config: string(config), Delivery: string(config), At: now} },
+				}))(t)
+				held := must(l.Acquire(t.Context(), 0))(t)
+				last = held.History()
+				if err := held.Close(); err != nil {
+					t.Fatal(err)
+				}
+				writes += 2
+			}
+			mine, other, got := last.Contest(now.Add(c.later))
+			if got != c.wanted || got && (mine.Config != c.hold[len(c.hold)-1:] && c.later == 0 || mine.Config == other.Config) {
+				t.Errorf("contested is %t: %+v and %+v of %+v", got, mine, other, last.Terms)
+			}
+			if _, n := api.state(); n != writes {
+				t.Errorf("%d writes, want %d", n, writes)
+			}
+			if changed := c.hold != strings.Repeat("A", len(c.hold)); last.DeliverySince.IsZero() == changed {
+				t.Errorf("the receivers changed at %s", last.DeliverySince)
+			}
+		})
+	}
+}
+
+// What others write there must not keep anyone from publishing.
+func TestHistoryThatIsSpoiled(t *testing.T) {
+	for _, text := range []string{"", "{", "[]", `{"terms":[{"config":"B","since":"2999-01-01T00:00:00Z"}]}`, `{"terms":"x"}`} {
+		api := &leaseServer{lease: &leaseObject{}}
+		api.lease.Name, api.lease.Annotations = "audit", map[string]string{"eventuallytrue.dev/publishers": text, "other": "kept"}
+		l := must(lease.New(serve(t, api), home, "audit", lease.Options{Note: func() lease.Note { return lease.Note{Config: "A", At: time.Now()} }}))(t)
+		held := must(l.Acquire(t.Context(), 0))(t)
+		terms := held.History().Terms
+		if len(terms) == 0 || terms[len(terms)-1].Config != "A" || terms[0].Since.After(time.Now()) {
+			t.Errorf("%s: %+v", text, terms)
+		}
+		if err := held.Close(); err != nil {
+			t.Error(err)
+		}
+		if now, _ := api.state(); now.Annotations["other"] != "kept" {
+			t.Errorf("%s: the annotations are %v", text, now.Annotations)
+		}
+	}
+}

@@ -167,7 +167,7 @@ func metaField(more ...field) field {
 	return field{1, append(fieldSet{
 		{number: 1}, {number: 3}, // name, namespace
 		{number: 7}, {number: 8}, {number: 9}, // generation, creation, deletion
-		{number: 11}, {number: 12}, {number: 13}, // labels, annotations, owner references
+		{number: 11}, {number: 12}, {number: 13}, {number: 14}, // labels, annotations, owner references, finalizers
 	}, more...)}
 }
 
@@ -193,7 +193,7 @@ func podSpec() fieldSet {
 }
 
 func namespaceFields() fieldSet {
-	return fieldSet{metaField(), {3, fieldSet{{number: 1}}}} // status.phase
+	return fieldSet{metaField(), {3, fieldSet{{number: 1}, {number: 2}}}} // status.phase, status.conditions
 }
 
 func podFields() fieldSet {

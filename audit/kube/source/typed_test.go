@@ -124,11 +124,15 @@ func matter(t *testing.T, o runtime.Object, i int) {
 		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:nginx.ingress.kubernetes.io/server-alias":{}}},"f:spec":{"f:rules":{}}}`),
 	}})
 	m.SetDeletionTimestamp([]*metav1.Time{nil, nil, nil, &at}[i])
+	m.SetFinalizers([]string{"example.com/keep"})
 	switch o := o.(type) {
 	case *corev1.Pod:
 		o.Status.Phase = []corev1.PodPhase{corev1.PodRunning, corev1.PodSucceeded}[i%2]
 	case *corev1.Namespace:
 		o.Status.Phase = []corev1.NamespacePhase{corev1.NamespaceActive, corev1.NamespaceTerminating}[i%2]
+		o.Status.Conditions = []corev1.NamespaceCondition{{
+			Type: corev1.NamespaceFinalizersRemaining, Status: corev1.ConditionTrue, Message: "example.com/keep in 1 resource instances",
+		}}[:i/2]
 	case *batchv1.Job:
 		o.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}[:i%2]
 	}

@@ -28,6 +28,26 @@ func NewHostExpression(text, spelling string, source HostSource) HostExpression 
 	return HostExpression{Text: strings.Clone(text[:min(len(text), maxExpression+1)]), Spelling: strings.Clone(spelling), Source: source}
 }
 
+// HostSource says which field of an object claims a host.
+type HostSource string
+
+// The fields that claim a host.
+const (
+	FromRule        HostSource = "rule"          // spec.rules[].host
+	FromServerAlias HostSource = "server-alias"  // nginx.ingress.kubernetes.io/server-alias
+	FromExternalDNS HostSource = "external-dns"  // the hostname annotation of external-dns
+	FromALB         HostSource = "alb-condition" // alb.ingress.kubernetes.io/conditions.*
+	FromDefault     HostSource = "default-backend"
+
+	FromHAProxyAlias      HostSource = "haproxy-server-alias"     // haproxy-ingress.github.io/server-alias
+	FromHAProxyRedirect   HostSource = "haproxy-redirect-from"    // haproxy-ingress.github.io/redirect-from
+	FromKongAliases       HostSource = "kong-host-aliases"        // konghq.com/host-aliases
+	FromHostnameExtension HostSource = "appgw-hostname-extension" // appgw.ingress.kubernetes.io/hostname-extension
+)
+
+// FromHostSource is the source of what a HostObject claims.
+const FromHostSource HostSource = "host-source"
+
 // Yields reports whether the controller that reads hosts from a field serves every exact
 // name and every wildcard before a regular expression, so that one takes only what nobody
 // else claims:
