@@ -196,6 +196,18 @@ func (o *owners) all() []NamespaceOwner {
 	return out
 }
 
+// named returns the owners of namespaces and those of the config.
+func named(ownership []NamespaceOwner, c *config.Config) map[string]bool {
+	out := map[string]bool{"cluster": true}
+	for _, n := range ownership {
+		out[n.Owner] = true
+	}
+	for _, t := range c.Owners.Teams {
+		out[t.Name] = true
+	}
+	return out
+}
+
 // channelAdvisories reports the Namespaces whose channel is not allowed.
 func channelAdvisories(owners []NamespaceOwner, c *config.Config) []Advisory {
 	var out []Advisory

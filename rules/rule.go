@@ -102,6 +102,10 @@ type Result struct {
 	// violation that involved one of them and is gone may still exist. They make the
 	// sweep incomplete.
 	Unread []snapshot.Fault
+	// Dependent are objects that were read, but whose subjects depend on one that was
+	// not, such as the routes of a Gateway: a violation that involved one of them and is
+	// gone may still exist.
+	Dependent []snapshot.Ref
 	// Exempted are subjects that the config exempts: the absence of a violation
 	// does not mean that one was resolved.
 	Exempted []Subject

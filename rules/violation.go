@@ -21,6 +21,10 @@ type Violation struct {
 	Provisional bool
 	// Downgrade is the number of steps by which the severity is below the rule's.
 	Downgrade uint8
+	// Culprit is the namespace that caused the violation, which is the one that counts
+	// against limits. It must not follow from what the accused can write. Empty: the
+	// namespace of the subject, or else that of the newest object.
+	Culprit string
 	// Owners must act. The list may contain duplicates.
 	Owners []Owner
 	// Message says what is wrong, Cause what is known about how it happened, and

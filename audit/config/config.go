@@ -51,7 +51,7 @@ func Default() Config {
 		Owners:   Owners{Keys: []string{"owner", "team", "app.kubernetes.io/owner", "a8r.io/owner"}},
 		Hosts:    Hosts{ExternalDNSPrefixes: externalDNSPrefixes()},
 		Findings: Findings{KeepResolved: Duration(30 * 24 * time.Hour)},
-		Limits:   Limits{NewFindings: 500},
+		Limits:   Limits{NewFindings: 500, StoredFindings: 1000},
 		Slack:    Slack{RemindAfter: Duration(24 * time.Hour)},
 
 		Pushgateway: Pushgateway{Timeout: Duration(10 * time.Second)},
@@ -66,9 +66,12 @@ type Findings struct {
 
 // Limits bound what one sweep may do.
 type Limits struct {
-	// NewFindings is how many findings one sweep may open before it counts as a
-	// storm, of which owners get one summary; 500 by default.
+	// NewFindings is how many findings that one namespace caused a sweep may open before
+	// they count as a storm, of which owners get one summary; 500 by default.
 	NewFindings Count `yaml:"newFindings"`
+	// StoredFindings is how many findings that one namespace caused are stored one by one;
+	// 1,000 by default.
+	StoredFindings Count `yaml:"storedFindings"`
 }
 
 // Webhook is where digests are sent for chat and ticket systems of any kind. The

@@ -183,7 +183,8 @@ func keyDocs() map[string]keyDoc {
 		"hosts.externalDNSPrefixes": {"prefixes of the annotations that external-dns reads: its --annotation-prefix, or several for several installations", ""},
 
 		"findings.keepResolved": {"how long a resolved finding is kept", ""},
-		"limits.newFindings":    {"if one sweep opens more findings, it is a storm: owners get one summary instead of a message each", ""},
+		"limits.newFindings":    {"if one namespace causes more findings in a sweep, they are a storm: owners get one summary instead of a message each", ""},
+		"limits.storedFindings": {"how many findings that one namespace causes are stored one by one; one finding counts the others", ""},
 
 		"slack.tokenFile":   {"path of a file with the bot token; without it the environment variable AUDIT_SLACK_TOKEN is used", ""},
 		"slack.remindAfter": {"how long after the last message an owner is reminded of an open finding", ""},

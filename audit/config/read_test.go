@@ -173,7 +173,7 @@ func design() config.Config {
 		}},
 		Hosts:       config.Default().Hosts,
 		Findings:    config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
-		Limits:      config.Limits{NewFindings: 500},
+		Limits:      config.Limits{NewFindings: 500, StoredFindings: 1000},
 		Slack:       config.Slack{TokenFile: "/var/run/secrets/slack/token", RemindAfter: config.Duration(24 * time.Hour)},
 		Pushgateway: config.Pushgateway{URL: "http://pushgateway.monitoring:9091", Timeout: config.Duration(10 * time.Second)},
 	}
@@ -233,7 +233,7 @@ func everything(t *testing.T) config.Config {
 		},
 		Hosts:    config.Hosts{ExternalDNSPrefixes: []config.AnnotationPrefix{"dns.example.com/"}},
 		Findings: config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
-		Limits:   config.Limits{NewFindings: 500},
+		Limits:   config.Limits{NewFindings: 500, StoredFindings: 1000},
 		Slack: config.Slack{
 			TokenFile: "token", RemindAfter: config.Duration(90 * time.Minute),
 			ChannelFrom: config.ChannelFrom{

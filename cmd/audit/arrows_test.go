@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"rules/hosts":            append(ruleArrows, "rules/hosts/expression"),
 	"rules/hosts/expression": {},
 	"rules/isolation":        append(ruleArrows, "rules/isolation/policy"),
-	"rules/isolation/policy": {"rules/snapshot"},
+	"rules/isolation/policy": {"rules/snapshot", "rules/workloads"},
 	"rules/ownership":        ruleArrows,
 	"rules/replication":      ruleArrows,
 	"rules/catalog":          {"rules", "rules/hosts", "rules/isolation", "rules/ownership", "rules/replication"},
@@ -51,6 +51,7 @@ var arrows = map[string][]string{
 	"charts":            {},
 	"notify":            {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
 	"notify/visible":    {},
+	"notify/html":       {"audit", "notify/visible", "rules", "rules/snapshot"},
 	"notify/webhook":    {"notify", "notify/report", "notify/visible", "audit"},
 	"notify/metrics":    {"audit", "rules", "rules/snapshot"},
 	// The fake Slack shares no code with what it checks.
@@ -65,7 +66,7 @@ var arrows = map[string][]string{
 	"cmd/audit/serve": {"audit", "audit/kube", "audit/kube/lease", "notify/metrics"},
 	"cmd": {
 		"cmd/audit/serve", "audit", "audit/config", "audit/kube",
-		"audit/kube/events", "audit/kube/lease", "audit/kube/source", "audit/kube/store", "audit/manifests", "audit/remedy", "notify", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
+		"audit/kube/events", "audit/kube/lease", "audit/kube/source", "audit/kube/store", "audit/manifests", "audit/remedy", "notify", "notify/html", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/catalog", "rules/snapshot",
 	},
 }

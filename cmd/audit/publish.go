@@ -147,6 +147,7 @@ func (o *publishOptions) rereader() (audit.Rereader, error) {
 func (o *publishOptions) reconciler() audit.Reconciler {
 	return audit.Reconciler{
 		Hold: o.hold, Keep: time.Duration(o.config.Findings.KeepResolved), MaxNew: int(o.config.Limits.NewFindings),
+		MaxStored:        int(o.config.Limits.StoredFindings),
 		MaxNotifications: store.MaxNotifications,
 	}
 }

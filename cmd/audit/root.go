@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/eventuallytrue/audit/notify/report"
 )
 
 // run runs the program and returns its exit code. A signal stops it: a command that
@@ -27,7 +29,7 @@ func run(c command) int {
 
 // newRoot returns the command, which sweeps, with its subcommands.
 func newRoot(c command) *cobra.Command {
-	o := &sweepOptions{publishOptions: publishOptions{readOptions: readOptions{command: c}}}
+	o := &sweepOptions{publishOptions: publishOptions{readOptions: readOptions{command: c, formats: []report.Format{report.HTML}}}}
 	root := &cobra.Command{
 		Use:   "audit [--once [--from PATH]...] [--publish] [flags]",
 		Short: "Check a Kubernetes cluster for broken cross-object invariants",

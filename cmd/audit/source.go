@@ -28,6 +28,7 @@ import (
 // and the values made from them.
 type readOptions struct {
 	command
+	formats []report.Format // that the command can write besides report.Formats
 
 	from       []string
 	exclude    []string
@@ -50,7 +51,7 @@ func (o *readOptions) addFlags(flags *pflag.FlagSet) {
 		"With --from: leave out files and folders that match this pattern, such as node_modules or charts/**/templates. Can be repeated")
 	flags.StringVar(&o.namespace, "default-namespace", metav1.NamespaceDefault,
 		"With --from: namespace of objects that name none")
-	flags.StringVarP(&o.output, "output", "o", "table", "Output format. One of: table, wide, json, yaml")
+	flags.StringVarP(&o.output, "output", "o", "table", "Output format. One of: "+o.formatNames())
 	flags.StringVar(&o.configPath, "config", "", "Path of the config file. Without one, the defaults apply")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute,
 		"Maximum time for reading. Kinds that were not read by then are reported as unknown")
@@ -58,10 +59,19 @@ func (o *readOptions) addFlags(flags *pflag.FlagSet) {
 	o.connection.AddFlags(flags)
 }
 
+// formatNames lists the formats that the command can write.
+func (o *readOptions) formatNames() string {
+	var names []string
+	for _, f := range append(report.Formats(), o.formats...) {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
 // checkFlags checks the flags that every reading command has.
 func (o *readOptions) checkFlags() error {
 	var err error
-	if o.format, err = report.ParseFormat(o.output); err != nil {
+	if o.format, err = report.ParseFormat(o.output, o.formats...); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
 	return positive("timeout", o.timeout)

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/remedy"
 	"github.com/eventuallytrue/audit/cmd/audit/serve"
+	"github.com/eventuallytrue/audit/notify/html"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -211,7 +213,7 @@ func (o *sweepOptions) run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return &exitError{exitIncomplete, context.Cause(ctx)}
 	}
-	if err := report.Write(o.out, o.format, res, o.layout); err != nil {
+	if err := o.write(res); err != nil {
 		return &exitError{exitIncomplete, err}
 	}
 	switch failures := res.Failures(); {
@@ -221,6 +223,14 @@ func (o *sweepOptions) run(ctx context.Context) error {
 		return &exitError{code: exitFindings}
 	}
 	return nil
+}
+
+// write prints the report.
+func (o *sweepOptions) write(res *audit.Result) error {
+	if o.format == report.HTML {
+		return html.Write(o.out, res, remedy.Find(res, o.config.Owners.Keys[0]))
+	}
+	return report.Write(o.out, o.format, res, o.layout)
 }
 
 // unpublished returns the failures that a user should see who does not read the report:

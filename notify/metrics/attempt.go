@@ -95,12 +95,18 @@ func (a set) deliveries(s *Sweep) {
 	a.values("audit_deliveries", "Messages to owners in the last sweep, by sender and result: sent, failed, refused by the receiver, or held for quiet hours.", []string{"sender", "result"}, count)
 }
 
-// overflow counts the owners who are not notified because a finding has too many.
+// overflow counts what is beyond a limit: findings that are not stored one by one, and
+// owners who are not notified because a finding has too many.
 func (a set) overflow(s *Sweep) {
 	n := 0
 	if s.Published != nil {
 		n = s.Published.OwnersNotNotified()
 	}
+	notStored := 0
+	if s.Published != nil {
+		notStored = s.Published.NotStored
+	}
+	a.value("audit_unstored_findings", "Findings that are only counted, because one namespace has caused more than limits.storedFindings.", float64(notStored))
 	a.value("audit_owners_not_notified", "Owners who are not notified of open findings because a finding has too many. The fallback owner is notified in their place.", float64(n))
 }
 

@@ -33,6 +33,9 @@ func fromResult(res *audit.Result) *Report {
 			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, RunsPods: p.RunsPods, Items: p.Items}
 		}),
 		Problems: each(res.Problems, fromProblem),
+		Faults: each(res.Faults, func(f audit.ObjectFault) Fault {
+			return Fault{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, Owner: f.Owner, Reason: f.Reason}
+		}),
 		Rules: each(res.Rules, func(o audit.Outcome) RuleOutcome {
 			return RuleOutcome{Name: o.Rule, Status: string(o.Status), Reason: o.Reason}
 		}),
@@ -83,7 +86,7 @@ func fromRead(r snapshot.Read) KindRead {
 func fromFinding(f audit.Finding) Finding {
 	return Finding{
 		ID: f.ID, Rule: f.Rule, Severity: f.Severity.String(), Subject: Subject(f.Subject),
-		Verdict: f.Verdict, Owners: each(f.Owners, same), Message: f.Message, Cause: f.Cause, Remedy: f.Remedy,
+		Verdict: f.Verdict, Culprit: f.Culprit, Owners: each(f.Owners, same), Message: f.Message, Cause: f.Cause, Remedy: f.Remedy,
 		State: string(f.State), FirstSeen: instant(f.FirstSeen), Objects: each(f.Objects, fromObject),
 		MoreOwners: f.MoreOwners, MoreObjects: f.MoreObjects,
 	}

@@ -27,18 +27,21 @@ const (
 	Wide  Format = "wide"  // for people, with all details and nothing cut
 	JSON  Format = "json"  // a Report
 	YAML  Format = "yaml"  // a Report
+	HTML  Format = "html"  // a page, of a sweep only; package html writes it
 )
 
-// Formats returns all formats in the order of the help.
+// Formats returns the formats that this package writes, in the order of the help.
 func Formats() []Format { return []Format{Table, Wide, JSON, YAML} }
 
-// ParseFormat returns the format of that name. The error names all formats.
-func ParseFormat(name string) (Format, error) {
-	if f := Format(name); slices.Contains(Formats(), f) {
+// ParseFormat returns the format of that name, one of Formats or of more. The error names
+// all of them.
+func ParseFormat(name string, more ...Format) (Format, error) {
+	formats := append(Formats(), more...)
+	if f := Format(name); slices.Contains(formats, f) {
 		return f, nil
 	}
 	var names []string
-	for _, f := range Formats() {
+	for _, f := range formats {
 		names = append(names, string(f))
 	}
 	return "", fmt.Errorf("unknown output format %q, must be one of %s", name, strings.Join(names, ", "))

@@ -76,6 +76,32 @@ func beginning(list []*claim) (first, second *claim) {
 	return sorted[0], sorted[0]
 }
 
+// culprit returns the namespace of the claim that began the contest: of the two oldest
+// claims of different owners, the one that cannot be shown to have been there first. An
+// object can have claimed a host at any time since it was created, up to the last time
+// at which its hosts were set.
+func culprit(list []*claim) string {
+	first, second := beginning(list)
+	if first.owner.Known() != second.owner.Known() {
+		if second.owner.Known() {
+			return first.object.Namespace
+		}
+		return second.object.Namespace
+	}
+	if latest(first).After(latest(second)) {
+		return first.object.Namespace
+	}
+	return second.object.Namespace
+}
+
+// latest returns when a host was claimed at the latest, as far as is known.
+func latest(c *claim) time.Time {
+	if c.set.After(c.object.Created) {
+		return c.set
+	}
+	return c.object.Created
+}
+
 // window is when a host was claimed: not before from and not after to. If to is
 // zero, there is no upper bound.
 type window struct{ from, to time.Time }

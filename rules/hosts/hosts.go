@@ -181,6 +181,7 @@ func hostViolation(host string, list []*claim, evidence *admission.Evidence) rul
 	return rules.Violation{
 		Subject: rules.Subject{Kind: rules.SubjectHost, Name: host},
 		Verdict: "contested",
+		Culprit: culprit(list),
 		Owners:  owners(list),
 		Message: fmt.Sprintf("%s is claimed by %s.", what, describeClaimants(objects)) + describeLeaving(oldestFirst(list)),
 		Cause:   hostCause(list, evidence),
