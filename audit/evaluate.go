@@ -220,6 +220,8 @@ func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outc
 		Directions: settings.Directions,
 		Exempt:     settings.Exempt,
 		Previous:   e.previous.before,
+
+		TrustedSolver: e.config.Hosts.TrustsSolvers,
 	})
 	if err != nil {
 		outcome.Status, outcome.Reason = RuleFailed, err.Error()

@@ -79,6 +79,9 @@ type Input struct {
 	Directions []snapshot.Direction
 	// Exempt reports whether the config exempts a namespace from the rule.
 	Exempt func(namespace string) bool
+	// TrustedSolver reports whether the config trusts the solvers of ACME challenges in a
+	// namespace. It is nil if it trusts none.
+	TrustedSolver func(namespace string) bool
 	// Previous returns what an earlier sweep found for a namespace and a direction.
 	// It is nil if no earlier sweep is known.
 	Previous func(namespace string, d snapshot.Direction) Previous
