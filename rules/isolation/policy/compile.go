@@ -198,9 +198,10 @@ func (w *compiledRule) within(on [3]ports) *compiledRule {
 	return &less
 }
 
-// partsBudget bounds the work of combining parts for all port ranges. Beyond it
-// the answer is that they do not cover the class.
-const partsBudget = 1 << 16
+// partsBudget bounds the work of combining parts for all port ranges. Parts that
+// together cover the class are beyond it taken to do so on all of their ports, unless
+// they deny: nobody shall hide an opening by cutting it small.
+const partsBudget = 1 << 18
 
 // portsCoveredTogether returns on which ports of a protocol some rules, which each
 // match only a part of a class, match all of it together.
@@ -218,10 +219,15 @@ func portsCoveredTogether(c peerClass, protocol int, parts []*compiledRule, exce
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
-	if len(cuts)*len(parts) > partsBudget {
-		return nil
-	}
 	var out ports
+	if len(cuts)*len(parts) > partsBudget {
+		for _, w := range parts {
+			if w.Action != snapshot.Deny {
+				out = out.plus(w.on[protocol])
+			}
+		}
+		return out
+	}
 	for i := range len(cuts) - 1 {
 		stretch := ports{{cuts[i], cuts[i+1] - 1}}
 		here := slices.DeleteFunc(slices.Clone(parts), func(w *compiledRule) bool { return len(w.on[protocol].and(stretch)) == 0 })

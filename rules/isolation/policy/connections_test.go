@@ -160,3 +160,29 @@ func TestReachOfNeverShrinksToNothing(t *testing.T) {
 		}
 	}
 }
+
+// Two halves of the world stay one, however small the ports are cut.
+func TestPartsCutSmallCoverTogether(t *testing.T) {
+	for _, pieces := range []int32{2, 100, 1000} {
+		var batch []*compiledRule
+		for i := range pieces {
+			first, last := i*(snapshot.LastPort/pieces)+1, (i+1)*(snapshot.LastPort/pieces)
+			for _, half := range []string{"0.0.0.0/1", "128.0.0.0/1"} {
+				rule := snapshot.Rule{Peers: blocks(half), Ports: snapshot.Ports{Ranges: ranges(snapshot.TCP, first, last)}}
+				batch = append(batch, compileRule(&rule, &rule.Peers, "", nil))
+			}
+		}
+		matched := connectionsOf(batch, nil)
+		if got := matched.scope(); got != ScopeWorld {
+			t.Errorf("scope = %q of %d pieces", got, pieces)
+		}
+		for _, r := range batch {
+			denying := *r.Rule
+			denying.Action = snapshot.Deny
+			r.Rule = &denying
+		}
+		if matched = connectionsOf(batch, nil); pieces == 1000 && matched.scope() != "" {
+			t.Errorf("%d pieces deny the world, though it is not certain that they do", pieces)
+		}
+	}
+}
