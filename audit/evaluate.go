@@ -116,6 +116,7 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 	uses := newExceptionUses(c, now)
 	ran := map[string]bool{}
 	ev := Evaluation{Churn: map[string]Churn{}}
+	faults := objectFaults{owners: e.owners, seen: map[snapshot.Ref]bool{}}
 	for i, r := range e.runAll(set, snap) {
 		rule, result := set[i], r.result
 		ev.Rules = append(ev.Rules, r.outcome)
@@ -136,7 +137,13 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 		}
 		for _, f := range result.Unread {
 			ev.Unread = append(ev.Unread, RuleObject{rule.Name, f.Ref})
-			ev.addFault(f, e.owners)
+			faults.add(f)
+		}
+		for _, ref := range result.Dependent {
+			ev.Unread = append(ev.Unread, RuleObject{rule.Name, ref})
+		}
+		for _, f := range snap.Faults() {
+			ev.Unread = append(ev.Unread, RuleObject{rule.Name, f.Ref})
 		}
 		for _, a := range result.Advisories {
 			ev.Advisories = append(ev.Advisories, Advisory{
@@ -146,8 +153,9 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 		ev.Isolation = append(ev.Isolation, result.Isolation...)
 	}
 	for _, f := range snap.Faults() {
-		ev.addFault(f, e.owners)
+		faults.add(f)
 	}
+	ev.Faults = faults.list
 	uses.markUnused(ran)
 	ev.Exceptions = uses
 	ev.Advisories = append(ev.Advisories, uses.advisories()...)
@@ -212,6 +220,8 @@ func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outc
 		Directions: settings.Directions,
 		Exempt:     settings.Exempt,
 		Previous:   e.previous.before,
+
+		TrustedSolver: e.config.Hosts.TrustsSolvers,
 	})
 	if err != nil {
 		outcome.Status, outcome.Reason = RuleFailed, err.Error()
@@ -277,15 +287,22 @@ func (e *evaluator) names(owners []rules.Owner) []string {
 	return slices.Compact(out)
 }
 
-// addFault adds an object that could not be read, with the owner of its namespace: what
-// the object itself says is not to be relied on.
-func (ev *Evaluation) addFault(f snapshot.Fault, o *owners) {
-	same := func(known ObjectFault) bool { return known.Ref == f.Ref }
-	if slices.ContainsFunc(ev.Faults, same) {
+// objectFaults are the objects that could not be read or evaluated, each once.
+type objectFaults struct {
+	owners *owners
+	seen   map[snapshot.Ref]bool
+	list   []ObjectFault
+}
+
+// add adds a fault with the owner of its namespace: what the object itself says is not to
+// be relied on.
+func (o *objectFaults) add(f snapshot.Fault) {
+	if o.seen[f.Ref] {
 		return
 	}
-	owner := o.of(&snapshot.Meta{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name})
-	ev.Faults = append(ev.Faults, ObjectFault{Fault: f, Owner: o.notified(owner)})
+	o.seen[f.Ref] = true
+	owner := o.owners.of(&snapshot.Meta{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name})
+	o.list = append(o.list, ObjectFault{Fault: f, Owner: o.owners.notified(owner)})
 }
 
 func (ev *Evaluation) sort() {

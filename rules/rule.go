@@ -79,6 +79,9 @@ type Input struct {
 	Directions []snapshot.Direction
 	// Exempt reports whether the config exempts a namespace from the rule.
 	Exempt func(namespace string) bool
+	// TrustedSolver reports whether the config trusts the solvers of ACME challenges in a
+	// namespace. It is nil if it trusts none.
+	TrustedSolver func(namespace string) bool
 	// Previous returns what an earlier sweep found for a namespace and a direction.
 	// It is nil if no earlier sweep is known.
 	Previous func(namespace string, d snapshot.Direction) Previous
@@ -102,6 +105,10 @@ type Result struct {
 	// violation that involved one of them and is gone may still exist. They make the
 	// sweep incomplete.
 	Unread []snapshot.Fault
+	// Dependent are objects that were read, but whose subjects depend on one that was
+	// not, such as the routes of a Gateway: a violation that involved one of them and is
+	// gone may still exist.
+	Dependent []snapshot.Ref
 	// Exempted are subjects that the config exempts: the absence of a violation
 	// does not mean that one was resolved.
 	Exempted []Subject

@@ -183,6 +183,8 @@ func keyDocs() map[string]keyDoc {
 
 		"hosts.externalDNSPrefixes": {"prefixes of the annotations that external-dns reads: its --annotation-prefix, or several for several installations", ""},
 
+		"hosts.trustedSolvers": {"namespaces in which solvers of ACME challenges claim no host, although nothing else there claims it", ""},
+
 		"findings.keepResolved": {"how long a resolved finding is kept", ""},
 		"limits.newFindings":    {"if one namespace causes more findings in a sweep, they are a storm: owners get one summary instead of a message each", ""},
 		"limits.storedFindings": {"how many findings that one namespace causes are stored one by one; one finding counts the others", ""},

@@ -137,12 +137,12 @@ func TestGatewayKindsBearMissingFields(t *testing.T) {
 	}
 }
 
-func TestGatewayKindsRefuseWhatTheyAreNot(t *testing.T) {
+func TestGatewayKindsNameWhatTheyAreNot(t *testing.T) {
 	custom := gatewayCustom(t, "HTTPRoute")
 	var facts snapshot.Facts
 	err := custom.Take(ingest.New(nil), []byte(`{"metadata": {"name": "bad"}, "spec": {"hostnames": "shop.example.com"}}`), &facts)
-	if err == nil || len(facts.Routes) > 0 {
-		t.Errorf("took hostnames that are no list: %v, %v", facts.Routes, err)
+	if err != nil || len(facts.Routes) > 0 || len(facts.Faults) != 1 || facts.Faults[0].Name != "bad" {
+		t.Errorf("took hostnames that are not a list: %v, %v, %v", facts.Routes, facts.Faults, err)
 	}
 }
 

@@ -122,7 +122,7 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	claims, err := s.Read(ctx, withoutNulls(whole))
 	switch {
 	case ctx.Err() != nil:
-		return snapshot.HostObject{}, context.Cause(ctx)
+		return snapshot.HostObject{}, fmt.Errorf("%w: %w", errEnded, context.Cause(ctx))
 	case err != nil:
 		f.Err = err.Error()
 	}

@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"rules/workloads":        {"rules/snapshot"},
 	"rules/hosts":            ruleArrows,
 	"rules/isolation":        append(ruleArrows, "rules/isolation/policy"),
-	"rules/isolation/policy": {"rules/snapshot"},
+	"rules/isolation/policy": {"rules/snapshot", "rules/workloads"},
 	"rules/ownership":        ruleArrows,
 	"rules/replication":      ruleArrows,
 	"rules/catalog":          {"rules", "rules/hosts", "rules/isolation", "rules/ownership", "rules/replication"},

@@ -29,14 +29,17 @@ type Report struct {
 	// no such limit.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// Selection is which findings the report has; omitted if it has all of them.
-	Selection  *SelectedFindings `json:"selection,omitempty"`
-	Kinds      []KindRead        `json:"kinds"`
-	Ignored    []IgnoredKind     `json:"ignored"`
-	Problems   []Problem         `json:"problems"`
-	Rules      []RuleOutcome     `json:"rules"`
-	Findings   []Finding         `json:"findings"`
-	Advisories []Advisory        `json:"advisories"`
-	Isolation  []IsolationRead   `json:"isolation"`
+	Selection *SelectedFindings `json:"selection,omitempty"`
+	Kinds     []KindRead        `json:"kinds"`
+	Ignored   []IgnoredKind     `json:"ignored"`
+	Problems  []Problem         `json:"problems"`
+	// Faults are the objects that could not be read or evaluated, each of which makes
+	// the sweep incomplete. What they claim, select or allow is unknown; nothing else is.
+	Faults     []Fault         `json:"faults"`
+	Rules      []RuleOutcome   `json:"rules"`
+	Findings   []Finding       `json:"findings"`
+	Advisories []Advisory      `json:"advisories"`
+	Isolation  []IsolationRead `json:"isolation"`
 	// Deliveries are the digests for owners; omitted if there are none.
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 	// Messages are what a dry run would send.
@@ -137,6 +140,17 @@ type Problem struct {
 	// Kind is the kind of the object that was lost, if rules evaluate it. Such problems
 	// come first.
 	Kind string `json:"kind,omitempty"`
+}
+
+// Fault is an object that could not be read or evaluated, with the owner of its
+// namespace.
+type Fault struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Owner     string `json:"owner,omitempty"`
+	Reason    string `json:"reason"`
 }
 
 // RuleOutcome is whether a rule was evaluated: ran, skipped (a kind it needs was not

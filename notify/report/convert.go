@@ -33,6 +33,9 @@ func fromResult(res *audit.Result) *Report {
 			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, RunsPods: p.RunsPods, Items: p.Items}
 		}),
 		Problems: each(res.Problems, fromProblem),
+		Faults: each(res.Faults, func(f audit.ObjectFault) Fault {
+			return Fault{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, Owner: f.Owner, Reason: f.Reason}
+		}),
 		Rules: each(res.Rules, func(o audit.Outcome) RuleOutcome {
 			return RuleOutcome{Name: o.Rule, Status: string(o.Status), Reason: o.Reason}
 		}),

@@ -241,6 +241,9 @@ func unknown(res *audit.Result) shown {
 	if n := len(res.Problems); n > 0 {
 		parts = append(parts, string(count(n, "unreadable input")))
 	}
+	if n := len(res.Faults); n > 0 {
+		parts = append(parts, string(count(n, "object")))
+	}
 	return join(parts)
 }
 

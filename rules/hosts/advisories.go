@@ -15,9 +15,6 @@ func tlsOnlyHosts(c *claims, in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
 	known := map[string]*listing{}
 	for ing := range in.View.Ingresses() {
-		if !claimsHosts(in.View, ing) {
-			continue
-		}
 		owner := in.Owner(&ing.Meta)
 		var seen map[string]bool
 		for _, h := range ing.TLSHosts {
@@ -54,7 +51,7 @@ func tlsOnlyHosts(c *claims, in rules.Input) []rules.Advisory {
 func unreadableClaims(in rules.Input, classes *classes) []rules.Advisory {
 	var out []rules.Advisory
 	for ing := range in.View.Ingresses() {
-		if len(ing.Unreadable) == 0 || !claimsHosts(in.View, ing) {
+		if len(ing.Unreadable) == 0 {
 			continue
 		}
 		controller := classes.of(ing).known

@@ -18,6 +18,10 @@ type claim struct {
 	how []snapshot.HostSource
 	// class is the class of an Ingress, for people.
 	class string
+	// solver is true if the claimant has the marks of a solver of ACME challenges.
+	solver bool
+	// gateways are the namespaces of the Gateways that the claimant names as parents.
+	gateways []string
 	// listeners are the first few listeners of Gateways through which the host is
 	// claimed, for people.
 	listeners []string
@@ -79,6 +83,13 @@ func (c *claims) addThrough(listener, host string, object *snapshot.Meta, owner 
 	return to
 }
 
+// addGateway notes a namespace with a Gateway that the claimant names as its parent.
+func (c *claim) addGateway(namespace string) {
+	if !slices.Contains(c.gateways, namespace) {
+		c.gateways = append(c.gateways, namespace)
+	}
+}
+
 // of returns the claim of an object to a host, and creates it if there is none:
 // several fields of one object that claim the same host are one claim, which lasts as
 // long as one of them does.
@@ -132,6 +143,9 @@ func (c *claim) detail() string {
 	}
 	if ports := c.ports(); ports != "" {
 		parts = append(parts, ports)
+	}
+	if c.solver {
+		parts = append(parts, solves)
 	}
 	parts = append(parts, c.listeners...)
 	parts = append(parts, c.leavingAs()...)

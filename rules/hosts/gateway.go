@@ -19,9 +19,7 @@ func gatewayClaims(c *claims, in rules.Input) {
 	p := newParents(in.View)
 	listenerSetClaims(c, in, p)
 	for route := range in.View.Routes() {
-		if !isSolverRoute(route) {
-			routeClaims(c, in, p, route)
-		}
+		routeClaims(c, in, p, route)
 	}
 }
 
@@ -36,7 +34,8 @@ func listenerSetClaims(c *claims, in rules.Input, p *parents) {
 		owner := in.Owner(&set.Meta)
 		for i := range parent.listeners {
 			if l := &parent.listeners[i]; l.host != "" {
-				c.addThrough(l.name, l.host, &set.Meta, owner, snapshot.FromListener, c.leavingOf(&set.Meta, l.gateway))
+				to := c.addThrough(l.name, l.host, &set.Meta, owner, snapshot.FromListener, c.leavingOf(&set.Meta, l.gateway))
+				to.attach(l, true)
 			}
 		}
 	}
@@ -53,7 +52,8 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 		hosts = append(hosts, "") // those of the listener
 	}
 	owner := in.Owner(&route.Meta)
-	for l := range p.attached(route) {
+	solver := isSolverRoute(route)
+	for l, named := range p.attached(route) {
 		goes := c.leavingOf(&route.Meta, l.set, l.gateway)
 		for _, asked := range hosts {
 			host, ok := intersectHosts(asked, l.host)
@@ -66,9 +66,13 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 				// another.
 				all := c.addThrough(l.name, fmt.Sprintf("* (gateway %s/%s)", l.gateway.Namespace, l.gateway.Name), &route.Meta, owner, how, goes)
 				all.take(snapshot.Lane{Port: l.Port})
+				all.solver = solver
+				all.attach(l, named)
 				continue
 			}
-			c.addThrough(l.name, host, &route.Meta, owner, how, goes)
+			to := c.addThrough(l.name, host, &route.Meta, owner, how, goes)
+			to.solver = solver
+			to.attach(l, named)
 		}
 	}
 	if route.Published == nil {
@@ -78,6 +82,14 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 		if host := Normalize(h.Host); host != "" {
 			c.addFrom(host, &route.Meta, owner, snapshot.FromExternalDNS, h.Deep)
 		}
+	}
+}
+
+// attach notes the Gateway that a claimant names as its parent. A default Gateway says
+// itself that it takes the routes that ask for one.
+func (c *claim) attach(l *listener, named bool) {
+	if named {
+		c.addGateway(l.gateway.Namespace)
 	}
 }
 
@@ -92,13 +104,6 @@ func routeSource(asked, host string) snapshot.HostSource {
 		return snapshot.FromNarrowed
 	}
 	return snapshot.FromHostname
-}
-
-// isSolverRoute reports whether a route is a genuine HTTP01 solver of
-// cert-manager, which borrows the host of a certificate for a minute: cert-manager's
-// label, an owning Challenge, and only challenge paths.
-func isSolverRoute(route *snapshot.Route) bool {
-	return route.SolverLabel && route.ChallengeOwner && route.ChallengePaths
 }
 
 // parents are the objects that routes can attach to: Gateways, and the
@@ -164,18 +169,19 @@ func newListeners(g *snapshot.Gateway, set *snapshot.Meta, list []snapshot.Liste
 	return out
 }
 
-// attached yields the listeners that a route may attach to, for each of its
-// parents in order and for the default Gateways if it asks for them. It follows the
+// attached yields the listeners that a route may attach to, and whether it names their
+// parent: for each of its parents in order, then for the default Gateways if it asks for
+// them. It follows the
 // conditions of ParentReference and AllowedRoutes, and GEP-3793 for the defaults.
 // Other kinds of parents have no listeners: a route on a Service routes traffic
 // inside the cluster and claims no host.
-func (p *parents) attached(route *snapshot.Route) iter.Seq[*listener] {
-	return func(yield func(*listener) bool) {
+func (p *parents) attached(route *snapshot.Route) iter.Seq2[*listener, bool] {
+	return func(yield func(*listener, bool) bool) {
 		for i := range route.Parents {
 			asked := &route.Parents[i]
 			for _, l := range p.openTo(p.byRef[asked.Ref], route) {
 				named := asked.Section == "" || asked.Section == l.Name
-				if named && (asked.Port == 0 || asked.Port == l.Port) && !yield(l) {
+				if named && (asked.Port == 0 || asked.Port == l.Port) && !yield(l, true) {
 					return
 				}
 			}
@@ -185,7 +191,7 @@ func (p *parents) attached(route *snapshot.Route) iter.Seq[*listener] {
 		}
 		for _, d := range p.defaults {
 			for _, l := range p.openTo(d, route) {
-				if !yield(l) {
+				if !yield(l, false) {
 					return
 				}
 			}

@@ -98,7 +98,13 @@ An object that is being deleted, alone or with its Namespace, claims until it is
 gone: a finalizer may hold it, and controllers go on serving it. A conflict that
 rests only on deletions younger than ten minutes is pending, and is opened if
 another sweep sees a conflict on the host. An older deletion is stuck, and the
-finding names what holds it. Genuine ACME solvers claim nothing.
+finding names what holds it.
+
+A solver of ACME HTTP01 challenges, by the marks of cert-manager, claims nothing in
+a namespace that itself holds another claim of that exact host, in the namespace of
+a Gateway to which another claimant of the host attaches, and in the namespaces in
+hosts.trustedSolvers. Anywhere else it is a claim: anyone can write its marks, and
+whoever answers the challenge obtains a certificate for the host.
 
 A wildcard of one owner over an exact host of another is an advisory, because
 serving the more specific name is what wildcards are for. So is a host that
@@ -121,6 +127,7 @@ func run(in rules.Input) (rules.Result, error) {
 	ingressClaims(c, in, classes)
 	gatewayClaims(c, in)
 	hostObjectClaims(c, in)
+	c.dropSolvers(in)
 
 	res := rules.Result{Unread: unreadObjects(in)}
 	evidence := admission.NewEvidence(in.View)

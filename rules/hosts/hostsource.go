@@ -19,7 +19,7 @@ func hostObjectClaims(c *claims, in rules.Input) {
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
 			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
-				c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
+				gateways.attach(c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep), o)
 			}
 		}
 		for i := range o.Bindings {

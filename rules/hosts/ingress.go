@@ -5,23 +5,22 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// ingressClaims adds the claims of Ingresses. A genuine solver of an ACME challenge, which borrows
-// the host of the certificate for a minute.
+// ingressClaims adds the claims of Ingresses.
 func ingressClaims(c *claims, in rules.Input, classes *classes) {
 	for ing := range in.View.Ingresses() {
-		if !claimsHosts(in.View, ing) {
-			continue
-		}
 		owner := in.Owner(&ing.Meta)
 		class := classes.of(ing)
+		solver := isSolver(ing)
 		for _, h := range ing.Hosts {
 			if !class.known.Reads(h.Source) {
 				continue
 			}
 			if host := Normalize(h.Host); host != "" {
-				c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name)
+				c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name).solver = solver
 			} else if name, shared := classes.catchAll(class, ing); shared {
-				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name).takeAddresses(ing)
+				all := c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name)
+				all.takeAddresses(ing)
+				all.solver = solver
 			}
 		}
 		if !ing.DefaultOnly {
@@ -40,24 +39,4 @@ func (c *claim) takeAddresses(ing *snapshot.Ingress) {
 	for _, address := range ing.Addresses {
 		c.take(snapshot.Lane{Prefix: address + snapshot.EndOfLane})
 	}
-}
-
-// claimsHosts reports whether an Ingress can claim hosts at all.
-func claimsHosts(v *snapshot.View, ing *snapshot.Ingress) bool {
-	return !isSolver(ing)
-}
-
-// isSolver reports whether an Ingress is a genuine HTTP01 solver: cert-manager's
-// label, an owning Challenge, only challenge paths, and no further host by
-// annotation. Anybody can write the label alone.
-func isSolver(ing *snapshot.Ingress) bool {
-	if !ing.SolverLabel || !ing.ChallengeOwner || !ing.ChallengePaths || len(ing.Unreadable) > 0 {
-		return false
-	}
-	for _, h := range ing.Hosts {
-		if h.Source != snapshot.FromRule {
-			return false
-		}
-	}
-	return true
 }

@@ -20,13 +20,18 @@ import (
 // of those that it covers.
 type naive struct {
 	*sketch
-	claims []naiveClaim
+	claims   []naiveClaim
+	attached []naiveAttachment
 }
+
+// naiveAttachment says that an object claims a host through a Gateway that it names.
+type naiveAttachment struct{ object, host, namespace string }
 
 type naiveClaim struct {
 	host, object, owner string
 	deep                bool
 	lasts               bool // it will not be gone soon
+	solver              bool
 }
 
 func (s *sketch) naive() *naive {
@@ -39,17 +44,21 @@ func (s *sketch) naive() *naive {
 			}
 			here := n.stays(gateway.ID, gateway.Deletion) && n.stays(p.ID, p.Deletion)
 			if p.ID.Kind != "Gateway" && plain(l.Hostname) != "" && l.Protocol != "TCP" {
-				n.claim(p.ID, plain(l.Hostname), true, here)
+				n.claim(p.ID, plain(l.Hostname), true, here, false)
+				n.attach(p.ID, plain(l.Hostname), gateway.ID)
 			}
 			for _, r := range s.Routes {
-				if r.Solver || !n.meets(r, p, l) {
+				if !n.meets(r, p, l) {
 					continue
 				}
 				for _, host := range shared(r.Hostnames, l) {
 					if host == "" {
 						host = fmt.Sprintf("* (gateway %s/%s) %d", gateway.ID.Namespace, gateway.ID.Name, l.Port)
 					}
-					n.claim(r.ID, host, true, here && n.stays(r.ID, r.Deletion))
+					n.claim(r.ID, host, true, here && n.stays(r.ID, r.Deletion), r.Solver)
+					if r.names(p, l) {
+						n.attach(r.ID, host, gateway.ID)
+					}
 				}
 			}
 		}
@@ -59,11 +68,49 @@ func (s *sketch) naive() *naive {
 			if h = plain(h); h == "" {
 				h = fmt.Sprintf("* (class %s)", i.Class)
 			}
-			n.claim(i.ID, h, false, n.stays(i.ID, i.Deletion))
+			n.claim(i.ID, h, false, n.stays(i.ID, i.Deletion), i.Solver)
 		}
 	}
+	n.dropSolvers()
 	return n
 }
+
+func (n *naive) attach(id sketchID, host string, gateway sketchID) {
+	n.attached = append(n.attached, naiveAttachment{id.line(), host, gateway.Namespace})
+}
+
+// dropSolvers removes the claims of solvers whose namespace holds the host.
+func (n *naive) dropSolvers() {
+	all := slices.Clone(n.claims)
+	n.claims = slices.DeleteFunc(n.claims, func(s naiveClaim) bool {
+		if !s.solver {
+			return false
+		}
+		at, _, _ := strings.Cut(strings.Fields(s.object)[1], "/")
+		for _, other := range all {
+			if other.solver || !sameProxy(other.host, s.host) {
+				continue
+			}
+			if slices.ContainsFunc(n.attached, func(a naiveAttachment) bool {
+				return a.object == other.object && sameProxy(a.host, s.host) && a.namespace == at
+			}) {
+				return true
+			}
+			// It has the host on each port on which the solver has it.
+			inside, _, _ := strings.Cut(strings.Fields(other.object)[1], "/")
+			if inside == at && !slices.ContainsFunc(all, func(c naiveClaim) bool {
+				return c.object == s.object && sameProxy(c.host, s.host) && !slices.ContainsFunc(all, func(o naiveClaim) bool {
+					return o.object == other.object && o.host == c.host
+				})
+			}) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (id sketchID) line() string { return fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name) }
 
 // stays reports whether an object will not be gone soon.
 func (n *naive) stays(id sketchID, own deletionAge) bool {
@@ -79,14 +126,14 @@ func (n *naive) stays(id sketchID, own deletionAge) bool {
 
 // claim adds a claim that is made in one way. Made in several, it lasts as long as the
 // last of them, on whatever port.
-func (n *naive) claim(id sketchID, host string, deep, lasts bool) {
+func (n *naive) claim(id sketchID, host string, deep, lasts, solver bool) {
 	owner := "nobody in " + id.Namespace
 	for _, ns := range n.Namespaces {
 		if ns.Name == id.Namespace && ns.Owner != "" {
 			owner = ns.Owner
 		}
 	}
-	c := naiveClaim{host, fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name), owner, deep, lasts}
+	c := naiveClaim{host, id.line(), owner, deep, lasts, solver}
 	for i := range n.claims {
 		if same := &n.claims[i]; same.object == c.object && sameProxy(same.host, host) {
 			same.lasts = same.lasts || lasts
@@ -118,12 +165,16 @@ func (n *naive) gatewayOf(p sketchParent) *sketchParent {
 	return nil
 }
 
+// names reports whether the route names the listener of the parent.
+func (r sketchRoute) names(p sketchParent, l sketchListener) bool {
+	return slices.ContainsFunc(r.Parents, func(ref sketchRef) bool {
+		return ref.ID == p.ID && (ref.Section == "" || ref.Section == l.Name) && (ref.Port == 0 || ref.Port == l.Port)
+	})
+}
+
 // meets reports whether the route may attach to the listener of the parent.
 func (n *naive) meets(r sketchRoute, p sketchParent, l sketchListener) bool {
-	asked := r.Default && p.Default && p.ID.Kind == "Gateway"
-	for _, ref := range r.Parents {
-		asked = asked || ref.ID == p.ID && (ref.Section == "" || ref.Section == l.Name) && (ref.Port == 0 || ref.Port == l.Port)
-	}
+	asked := r.Default && p.Default && p.ID.Kind == "Gateway" || r.names(p, l)
 	var can string
 	switch l.Protocol {
 	case "HTTP", "HTTPS":

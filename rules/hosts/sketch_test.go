@@ -62,6 +62,7 @@ type sketchRef struct {
 type sketchIngress struct {
 	ID       sketchID
 	Deletion deletionAge
+	Solver   bool
 	Class    string
 	Hosts    []string
 }
@@ -141,7 +142,7 @@ func drawSketch(t *rapid.T) sketch {
 	}
 	for range d.less(4) {
 		s.Ingresses = append(s.Ingresses, sketchIngress{
-			ID: sketchID{"Ingress", d.namespace(), d.one("q", "r")}, Deletion: d.deletion(6), Class: d.one("nginx", "other"), Hosts: d.hosts(),
+			ID: sketchID{"Ingress", d.namespace(), d.one("q", "r")}, Deletion: d.deletion(6), Solver: d.in(4), Class: d.one("nginx", "other"), Hosts: d.hosts(),
 		})
 	}
 	s.dropDoubles()
@@ -208,7 +209,7 @@ func (d drawer) listeners() (list []sketchListener) {
 func (d drawer) route() sketchRoute {
 	r := sketchRoute{
 		ID:       sketchID{d.one("HTTPRoute", "HTTPRoute", "GRPCRoute", "TLSRoute"), d.namespace(), d.one("q", "r", "s", "t")},
-		Deletion: d.deletion(6), Default: d.in(6), Solver: d.in(12), Hostnames: d.hosts(),
+		Deletion: d.deletion(6), Default: d.in(6), Solver: d.in(4), Hostnames: d.hosts(),
 	}
 	for range 1 + d.less(3) {
 		p := sketchRef{ID: d.gateway()}
@@ -263,7 +264,10 @@ func (s *sketch) snapshot() *snapshot.Snapshot {
 		f.Routes = append(f.Routes, route)
 	}
 	for _, i := range s.Ingresses {
-		ingress := snapshot.Ingress{Meta: i.ID.meta(i.Deletion), Class: i.Class}
+		ingress := snapshot.Ingress{
+			Meta: i.ID.meta(i.Deletion), Class: i.Class,
+			SolverLabel: i.Solver, ChallengeOwner: i.Solver, ChallengePaths: i.Solver,
+		}
 		for _, h := range i.Hosts {
 			ingress.Hosts = append(ingress.Hosts, snapshot.HostClaim{Host: h, Source: snapshot.FromRule})
 		}

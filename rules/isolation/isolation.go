@@ -40,6 +40,20 @@ minutes. If they still run, the deletion is stuck, and they are evaluated as any
 others. Policies that are being deleted count until they are gone. Whether the network
 plugin enforces a policy can't be detected from objects.
 
+Whatever leaves out next to nothing admits everything, in the policies of every
+engine and for several rules together. At most one sixteenth may be left out:
+
+- of the public addresses of IPv4 or of IPv6, for the world; if a plugin also matches
+  pods by their addresses, and of each private range, for the cluster;
+- of the 65,535 ports of a protocol (4,095);
+- of the namespaces that exist, not counting the policy's own. A namespace is left out
+  if more than one sixteenth of its pods are.
+
+Of selectors, only those can admit the cluster that also select namespaces and pods
+which do not exist yet and have no labels: empty and negative ones (NotIn,
+DoesNotExist, and their like in other engines). A list of names never does, however few
+namespaces there are. Selectors of what is denied must select every pod there could be.
+
 What is read, and what is not:
 
 - NetworkPolicies, AdminNetworkPolicies, BaselineAdminNetworkPolicies and
@@ -66,7 +80,11 @@ What is read, and what is not:
 A direction is not evaluated if the verdict depends on something that was not read: an
 unsupported kind of policies, a set of addresses that doesn't exist or could not be
 listed, or the labels of a ServiceAccount. The other direction is, and so is a
-verdict that is the same whatever was not read.`,
+verdict that is the same whatever was not read.
+
+An object that can't be decoded is named. Its namespace is not evaluated, and for a
+cluster-wide policy the namespaces that it may select are not, in the directions that
+it may affect.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectNamespace,
 		Needs: slices.Sorted(slices.Values(slices.Concat(snapshot.WorkloadKinds(), snapshot.PolicyKinds(),
@@ -120,7 +138,7 @@ func run(in rules.Input) (rules.Result, error) {
 // memory than the facts.
 func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	workloads := workloads.Live(v)
-	policies := policy.Compile(v)
+	policies := policy.Compile(v, workloads)
 	off := unenforced(v)
 	metas := map[string]*snapshot.Meta{}
 	for ns := range v.Namespaces() {
@@ -136,6 +154,10 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 		missing(name)
 	}
 	for name := range policies.Namespaces() {
+		missing(name)
+	}
+	unread := newUnread(v)
+	for name := range unread.own {
 		missing(name)
 	}
 	unsupported := map[string][2][]string{}
@@ -155,10 +177,12 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 			if ns := v.Namespace(name); ns != nil {
 				labels = ns.Labels
 			}
-			n := evaluateNamespace(metas[name], off, policies.For(name, labels), workloads[name])
+			sets := policies.For(name, labels)
+			n := evaluateNamespace(metas[name], off, sets, workloads[name])
 			for _, d := range snapshot.Directions() {
 				// Some may apply to any namespace.
 				n.addUnsupported(d, slices.Concat(unsupported[""][d], unsupported[name][d]))
+				n.addUnread(d, unread.about(name, labels, d, sets[d]))
 			}
 			if !yield(n) {
 				return
