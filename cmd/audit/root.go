@@ -89,7 +89,7 @@ Exit codes:
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.AddCommand(newConfig(c), newFindings(c), newOwners(c), newRules(c), newVersion(c))
+	root.AddCommand(newConfig(c), newExplain(c), newFindings(c), newOwners(c), newRules(c), newVersion(c))
 	addCompletion(root)
 	rename(root, displayName(c.path))
 	return root

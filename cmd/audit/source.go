@@ -20,6 +20,7 @@ import (
 	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/audit/manifests"
 	"github.com/eventuallytrue/audit/notify/report"
+	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -97,6 +98,27 @@ func (o *readOptions) readConfig() error {
 	}
 	o.configDigest = o.config.Digest()
 	return nil
+}
+
+// enabledRules returns the rules that are selected by flags and enabled in the config.
+func (o *readOptions) enabledRules(names []string) ([]*rules.Rule, error) {
+	set, err := selectRules(names)
+	if err != nil {
+		return nil, err
+	}
+	var enabled []*rules.Rule
+	var off []string
+	for _, r := range set {
+		if o.config.Settings(r).Enabled {
+			enabled = append(enabled, r)
+		} else {
+			off = append(off, r.Name)
+		}
+	}
+	if len(names) > 0 && len(off) > 0 {
+		return nil, fmt.Errorf("disabled in %s: %s", o.configPath, strings.Join(off, ", "))
+	}
+	return enabled, nil
 }
 
 // openSource makes the source that the flags select.

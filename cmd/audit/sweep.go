@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -71,6 +70,11 @@ func (o *sweepOptions) complete(flags *pflag.FlagSet) error {
 	if o.layout, err = o.show.complete(o.command, o.out); err != nil {
 		return err
 	}
+	for _, name := range showFlags() {
+		if o.format == report.HTML && flags.Changed(name) {
+			return fmt.Errorf("--%s cannot be used with -o html: the page has filters of its own", name)
+		}
+	}
 	if o.dryRun && !(o.once && o.publish) {
 		return errors.New("--dry-run requires --once --publish")
 	}
@@ -96,7 +100,7 @@ func (o *sweepOptions) complete(flags *pflag.FlagSet) error {
 			return &exitError{exitUsage, err}
 		}
 	}
-	if o.set, err = o.enabledRules(); err != nil {
+	if o.set, err = o.enabledRules(o.ruleNames); err != nil {
 		return fmt.Errorf("--rule: %w", err)
 	}
 	if err := o.openSource(flags); err != nil {
@@ -141,41 +145,15 @@ func parseFailOn(word string) (rules.Severity, error) {
 	return s, nil
 }
 
-// enabledRules returns the rules that are selected by flags and enabled in the config.
-func (o *sweepOptions) enabledRules() ([]*rules.Rule, error) {
-	set, err := selectRules(o.ruleNames)
-	if err != nil {
-		return nil, err
-	}
-	var enabled []*rules.Rule
-	var off []string
-	for _, r := range set {
-		if o.config.Settings(r).Enabled {
-			enabled = append(enabled, r)
-		} else {
-			off = append(off, r.Name)
-		}
-	}
-	if len(o.ruleNames) > 0 && len(off) > 0 {
-		return nil, fmt.Errorf("disabled in %s: %s", o.configPath, strings.Join(off, ", "))
-	}
-	return enabled, nil
-}
-
 // readPrevious reads the report of an earlier sweep, if one is given.
 func (o *sweepOptions) readPrevious() error {
 	o.previous = &audit.Previous{}
 	if o.previousPath == "" {
 		return nil
 	}
-	f, err := os.Open(o.previousPath)
+	earlier, err := readReport(o.previousPath)
 	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("read previous report: %w", err)}
-	}
-	defer f.Close() // it was only read
-	earlier, err := report.Read(f)
-	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("--previous %s: %w", o.previousPath, err)}
+		return err
 	}
 	if earlier.Cluster != o.config.Cluster {
 		return &exitError{exitUsage, fmt.Errorf("--previous %s: the report is of cluster %q, but this sweep is of %q", o.previousPath, earlier.Cluster, o.config.Cluster)}

@@ -58,7 +58,9 @@ func (a *attack) begin(r *rand.Rand) {
 		a.open(r, openings()[r.IntN(len(openings()))])
 		return
 	}
-	a.steal(r, thefts()[r.IntN(len(thefts()))])
+	for all := thefts(); !a.steals(); {
+		a.steal(r, all[r.IntN(len(all))])
+	}
 }
 
 // open opens the attacker's own namespace from the second sweep on.
@@ -67,9 +69,19 @@ func (a *attack) open(r *rand.Rand, o opening) {
 	o.apply(r, a)
 }
 
-// steal takes a host from the second sweep on, and does nothing else about it.
+// steal takes a host from the second sweep on, if there is one that can be taken so.
 func (a *attack) steal(r *rand.Rand, c claim) {
-	victim := a.estate.hosts[r.IntN(len(a.estate.hosts))]
+	among := a.estate.hosts
+	if c.takes != "" {
+		among = a.estate.everyHost
+	}
+	among = slices.DeleteFunc(slices.Clone(among), func(h held) bool {
+		return c.over != nil && !c.over(h) || c.takes != "" && c.takes != h.host
+	})
+	if len(among) == 0 {
+		return
+	}
+	victim := among[r.IntN(len(among))]
 	a.victim, a.by = victim, c.name
 	objects := c.objects(r, mallory, "outlet", victim.host)
 	for _, s := range a.steps[1:] {

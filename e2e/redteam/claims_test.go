@@ -11,9 +11,14 @@ type claim struct {
 	name string
 	// objects returns what claims the host, the object that names it first.
 	objects func(r *rand.Rand, ns, name, host string) []object
-	// pattern is true if the object may name the host by an expression of Traefik.
-	traefik bool
+	// over limits the theft to hosts that are served in some way; nil is no limit.
+	over func(h held) bool
+	// takes is the subject of the theft if that is every host of a proxy.
+	takes string
 }
+
+// ofTraefik reports whether a host is served by Traefik, by a rule for it.
+func ofTraefik(h held) bool { return h.by == "IngressRoute" }
 
 // simple returns a claim that is one object, described by a text with the namespace, the
 // name and the host.
@@ -38,7 +43,7 @@ func claims() []claim {
 		simple("GRPCRoute", "{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {namespace: %[1]s, name: %[2]s}, spec: {"+parents+", hostnames: [%[3]s], rules: [{backendRefs: [{name: web, port: 80}]}]}}"),
 		simple("TLSRoute", "{apiVersion: gateway.networking.k8s.io/v1, kind: TLSRoute, metadata: {namespace: %[1]s, name: %[2]s}, spec: {"+parents+", hostnames: [%[3]s], rules: [{backendRefs: [{name: web, port: 443}]}]}}"),
 		simple("VirtualService of Istio", "{apiVersion: networking.istio.io/v1, kind: VirtualService, metadata: {namespace: %[1]s, name: %[2]s}, spec: {hosts: [%[3]s], gateways: ["+platform+"/public], http: [{route: [{destination: {host: web}}]}]}}"),
-		{name: "IngressRoute", traefik: true, objects: func(_ *rand.Rand, ns, name, host string) []object {
+		{name: "IngressRoute", objects: func(_ *rand.Rand, ns, name, host string) []object {
 			return []object{ingressRoute(ns, name, "Host(`"+host+"`)")}
 		}},
 		simple("IngressRouteTCP", "{apiVersion: traefik.io/v1alpha1, kind: IngressRouteTCP, metadata: {namespace: %[1]s, name: %[2]s}, spec: {routes: [{match: 'HostSNI(`%[3]s`)', services: [{name: web, port: 443}]}], tls: {passthrough: true}}}"),
@@ -87,10 +92,40 @@ func thefts() []claim {
 		claim{name: "ListenerSet", objects: func(_ *rand.Rand, ns, name, host string) []object {
 			return []object{parse("{apiVersion: gateway.networking.k8s.io/v1, kind: ListenerSet, metadata: {namespace: %s, name: %s}, spec: {parentRef: {name: edge, namespace: %s}, listeners: [{name: http, port: 80, protocol: HTTP, hostname: %s}]}}", ns, name, platform, host)}
 		}},
-		claim{name: "IngressRoute with a short expression", traefik: true, objects: func(_ *rand.Rand, ns, name, host string) []object {
+		claim{name: "IngressRoute with a wide expression", over: ofTraefik, objects: func(_ *rand.Rand, ns, name, _ string) []object {
+			return []object{ingressRoute(ns, name, "HostRegexp(`^[a-z0-9-]+([.][a-z0-9-]+)+$`) && PathPrefix(`/`)")}
+		}},
+		claim{name: "IngressRoute for every host that goes first", over: ofTraefik, objects: func(_ *rand.Rand, ns, name, _ string) []object {
+			o := ingressRoute(ns, name, "PathPrefix(`/`)")
+			o.spec()["routes"].([]any)[0].(map[string]any)["priority"] = 100000
+			return []object{o}
+		}},
+		claim{name: "Ingress for every host that goes first in Traefik", over: ofTraefik, objects: func(_ *rand.Rand, ns, name, _ string) []object {
+			o := parse("{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {namespace: %s, name: %s}, spec: {ingressClassName: traefik, rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}}", ns, name)
+			o.annotate("traefik.ingress.kubernetes.io/router.priority", "100000")
+			return []object{o}
+		}},
+		claim{name: "Ingress for every host of its class", takes: "* (class other)", objects: func(_ *rand.Rand, ns, name, _ string) []object {
+			return []object{everyHost(ns, name)}
+		}},
+		claim{name: "Ingress with a default backend", takes: "* (class other)", objects: func(_ *rand.Rand, ns, name, _ string) []object {
+			return []object{parse("{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {namespace: %s, name: %s}, spec: {ingressClassName: other, defaultBackend: {service: {name: web, port: {number: 80}}}}}", ns, name)}
+		}},
+		claim{name: "HTTPRoute for every host of its Gateway", takes: "* (gateway " + platform + "/edge)", objects: func(_ *rand.Rand, ns, name, _ string) []object {
+			return []object{everyRoute(ns, name)}
+		}},
+		claim{name: "HTTPProxy in Unicode", objects: func(_ *rand.Rand, ns, name, host string) []object {
+			return []object{parse("{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {namespace: %s, name: %s}, spec: {virtualhost: {fqdn: %s}}}", ns, name, strings.ReplaceAll(host, "xn--mnchen-3ya", "MÜNCHEN"))}
+		}},
+		claim{name: "IngressRoute of the older group", objects: func(_ *rand.Rand, ns, name, host string) []object {
+			o := ingressRoute(ns, name, "HostHeader(`nobody.example`, `"+host+"`)")
+			o["apiVersion"] = "traefik.containo.us/v1alpha1"
+			return []object{o}
+		}},
+		claim{name: "IngressRoute with a short expression", objects: func(_ *rand.Rand, ns, name, host string) []object {
 			return []object{ingressRoute(ns, name, "HostRegexp(`^"+strings.ReplaceAll(host, ".", `\.`)+"$`)")}
 		}},
-		claim{name: "IngressRoute in capitals", traefik: true, objects: func(_ *rand.Rand, ns, name, host string) []object {
+		claim{name: "IngressRoute in capitals", objects: func(_ *rand.Rand, ns, name, host string) []object {
 			return []object{ingressRoute(ns, name, "Host(`"+strings.ToUpper(host)+"`) && PathPrefix(`/`)")}
 		}},
 		claim{name: "HTTPProxy in capitals", objects: func(_ *rand.Rand, ns, name, host string) []object {
@@ -111,6 +146,16 @@ func ingressOf(ns, name, class, host string) object {
 		o.spec()["ingressClassName"] = class
 	}
 	return o
+}
+
+// everyHost returns an Ingress that takes every host of the class other.
+func everyHost(ns, name string) object {
+	return parse("{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {namespace: %s, name: %s}, spec: {ingressClassName: other, rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}}", ns, name)
+}
+
+// everyRoute returns a route that takes every host of the Gateway.
+func everyRoute(ns, name string) object {
+	return parse("{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: %s, name: %s}, spec: {parentRefs: [{name: edge, namespace: %s, sectionName: http}], rules: [{backendRefs: [{name: web, port: 80}]}]}}", ns, name, platform)
 }
 
 func ingressRoute(ns, name, match string) object {

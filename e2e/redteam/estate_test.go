@@ -19,7 +19,9 @@ var start = time.Date(2027, 3, 1, 9, 0, 0, 0, time.UTC)
 type estate struct {
 	all   []object
 	hosts []held
-	open  map[string]bool // namespaces that have no default-deny policy
+	// everyHost are the catch-alls of proxies, by the subject of a finding on them.
+	everyHost []held
+	open      map[string]bool // namespaces that have no default-deny policy
 	// unowned is true if nobody owns the attacker's namespace.
 	unowned bool
 }
@@ -66,6 +68,12 @@ func newEstate(r *rand.Rand) *estate {
 			e.hosts = append(e.hosts, held{host, ns, owner, c.name, objects[0]})
 		}
 	}
+	fallback, route := everyHost("team-a", "fallback"), everyRoute("team-a", "fallback-route")
+	add(fallback, route)
+	e.everyHost = []held{
+		{"* (class other)", "team-a", "alpha", "a fallback", fallback},
+		{"* (gateway " + platform + "/edge)", "team-a", "alpha", "a fallback", route},
+	}
 	return e
 }
 
@@ -89,6 +97,7 @@ kind: Gateway
 metadata: {name: public, namespace: %s}
 spec: {selector: {istio: ingressgateway}, servers: [{port: {number: 80, name: http, protocol: HTTP}, hosts: ["*/*"]}]}`, platform),
 	}
+	objects = append(objects, parse("{apiVersion: projectcalico.org/v3, kind: Tier, metadata: {name: security}, spec: {order: 100}}"))
 	for name, controller := range controllers() {
 		objects = append(objects, parse("{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: %s}, spec: {controller: %s}}", name, controller))
 	}

@@ -29,7 +29,7 @@ func (a *attack) play(t *testing.T) []string {
 	c := newCluster()
 	for i, s := range a.steps {
 		objects := a.world(s, true)
-		res, _ := c.publish(t, objects, s.at)
+		res, _ := c.publish(t, of(objects), s.at)
 		name(res, objects)
 		for _, f := range a.affects(swept(t, a.world(s, false), s.at), res) {
 			broken = append(broken, fmt.Sprintf("law B, sweep %d: %s", i+1, f))
@@ -164,7 +164,12 @@ func (a *attack) affects(without, with *audit.Result) []string {
 		rows[row.Namespace] = row
 	}
 	for _, w := range without.Isolation {
-		if diff := cmp.Diff(w, rows[w.Namespace]); diff != "" && w.Namespace != mallory {
+		row, ok := rows[w.Namespace]
+		if !ok {
+			out = append(out, fmt.Sprintf("nothing is said of the isolation of %s", w.Namespace))
+			continue
+		}
+		if diff := cmp.Diff(w, row); diff != "" && w.Namespace != mallory {
 			out = append(out, fmt.Sprintf("the isolation of %s differs: %s", w.Namespace, diff))
 		}
 	}

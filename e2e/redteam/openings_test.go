@@ -26,6 +26,16 @@ func openings() []opening {
 			}
 		}}
 	}
+	instead := func(name string, opens [2]bool, format string) opening {
+		return opening{name, opens, func(_ *rand.Rand, a *attack) {
+			for _, s := range a.steps[1:] {
+				s.objects = dropped(s.objects, "NetworkPolicy")
+				o := parse(format, mallory)
+				o.created(a.steps[1].at.Add(-time.Minute))
+				s.use(o)
+			}
+		}}
+	}
 	const kube = "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: extra, namespace: %s}, spec: {podSelector: {}, "
 	const calico = "{apiVersion: projectcalico.org/v3, kind: NetworkPolicy, metadata: {name: extra, namespace: %s}, spec: {"
 	const cilium = "{apiVersion: cilium.io/v2, kind: CiliumNetworkPolicy, metadata: {name: extra, namespace: %s}, spec: {endpointSelector: {}, "
@@ -49,6 +59,7 @@ func openings() []opening {
 		policies("everything of Calico first", ingress, calico+"order: 1, selector: all(), types: [Ingress], ingress: [{action: Allow}]}}"),
 		policies("every net of Calico but one", egress, calico+"order: 1, selector: all(), types: [Egress], egress: [{action: Allow, destination: {notNets: [192.0.2.1/32]}}]}}"),
 		policies("every port of Calico but one", ingress, calico+"order: 1, selector: all(), types: [Ingress], ingress: [{action: Allow, protocol: TCP, destination: {notPorts: [65535]}}]}}"),
+		policies("everything in another tier of Calico", ingress, calico+"tier: security, order: 1, selector: all(), types: [Ingress], ingress: [{action: Allow}]}}"),
 		policies("a set of Calico with two halves", egress,
 			calico+"order: 1, selector: all(), types: [Egress], egress: [{action: Allow, destination: {selector: 'role == \"friends\"'}}]}}",
 			"{apiVersion: projectcalico.org/v3, kind: NetworkSet, metadata: {name: friends, namespace: %s, labels: {role: friends}}, spec: {nets: [0.0.0.0/1, 128.0.0.0/1]}}"),
@@ -57,6 +68,10 @@ func openings() []opening {
 				s.objects = dropped(s.objects, "NetworkPolicy")
 			}
 		}},
+		instead("a policy for pods that are not there", both, "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: deny, namespace: %s}, spec: {podSelector: {matchLabels: {app: nobody}}, policyTypes: [Ingress, Egress]}}"),
+		instead("a policy for one direction", egress, "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: deny, namespace: %s}, spec: {podSelector: {}, policyTypes: [Ingress]}}"),
+		instead("a policy of Calico that is not enforced", both, "{apiVersion: projectcalico.org/v3, kind: StagedNetworkPolicy, metadata: {name: deny, namespace: %s}, spec: {selector: all(), types: [Ingress, Egress]}}"),
+		instead("a policy of Cilium that isolates nothing", both, "{apiVersion: cilium.io/v2, kind: CiliumNetworkPolicy, metadata: {name: deny, namespace: %s}, spec: {endpointSelector: {}, enableDefaultDeny: {ingress: false, egress: false}, ingress: [{}], egress: [{}]}}"),
 		{"a policy of Calico that denies only what is listed", both, func(_ *rand.Rand, a *attack) {
 			for _, s := range a.steps[1:] {
 				s.objects = dropped(s.objects, "NetworkPolicy")

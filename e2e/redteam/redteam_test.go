@@ -20,7 +20,8 @@ const sweeps = 5
 // unfixed are the tricks, thefts and openings that still break a law.
 func unfixed() []string {
 	return []string{
-		"held", "held anew", "held for long", "terminating", "solver", "signed",
+		"solver", "signed",
+		"IngressRoute with a wide expression", "IngressRoute for every host that goes first", "Ingress for every host that goes first in Traefik",
 		"alias as an expression", "alias as one of two names", "IngressRoute with a short expression",
 		"every namespace but one", "every namespace without a label", "every port but one",
 	}
@@ -28,6 +29,9 @@ func unfixed() []string {
 
 // broken reports whether an attack is known to break a law.
 func (a *attack) broken() bool {
+	if os.Getenv("AUDIT_REDTEAM_UNFIXED") != "" {
+		return false
+	}
 	parts := append([]string{a.by, a.how}, a.tricks...)
 	return slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(unfixed(), p) })
 }
@@ -112,7 +116,7 @@ func TestEachTrickAlone(t *testing.T) {
 		r := rand.New(rand.NewPCG(n, 0))
 		a := newAttack(r, 3)
 		begin(r, a)
-		if tr.fits != nil && !tr.fits(a) {
+		if !a.steals() && a.how == "" || tr.fits != nil && !tr.fits(a) {
 			return
 		}
 		tr.apply(r, a)

@@ -34,7 +34,7 @@ func TestNormalEstateOpensNothing(t *testing.T) {
 				for range 1 + w.r.IntN(3) {
 					happened = append(happened, w.happen())
 				}
-				res, _ := c.publish(t, w.objects(), w.now)
+				res, _ := c.publish(t, of(w.objects()), w.now)
 				for _, s := range c.store.by {
 					if s.State != audit.StatePending {
 						t.Fatalf("sweep %d, after %q: %s is %s: %s", i, happened, s.Subject, s.State, s.Message)

@@ -29,6 +29,9 @@ type source struct {
 	data []byte
 }
 
+// of returns a source of objects.
+func of(objects []object) *source { return &source{data: list(objects)} }
+
 func (s *source) read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
 	c := settings()
 	m := &manifests.Source{
@@ -155,11 +158,16 @@ func (c *cluster) Deliver(ctx context.Context, stored []audit.Stored) []audit.De
 	return nil
 }
 
+// readable is what a publisher sweeps.
+type readable interface {
+	audit.Source
+	audit.Rereader
+}
+
 // publish sweeps objects and publishes what is found.
-func (c *cluster) publish(t *testing.T, objects []object, at time.Time) (*audit.Result, *audit.Published) {
+func (c *cluster) publish(t *testing.T, src readable, at time.Time) (*audit.Result, *audit.Published) {
 	t.Helper()
 	c.last = maps.Clone(c.store.by)
-	src := &source{data: list(objects)}
 	conf := settings()
 	p := &audit.Publisher{
 		Store: c.store, Source: src, Notifier: func(*audit.Result) audit.Notifier { return c },
@@ -175,7 +183,7 @@ func (c *cluster) publish(t *testing.T, objects []object, at time.Time) (*audit.
 // swept returns the result of a sweep that publishes nothing.
 func swept(t *testing.T, objects []object, at time.Time) *audit.Result {
 	t.Helper()
-	res, err := audit.Sweep(t.Context(), &source{data: list(objects)}, catalog.All(), settings(), func() time.Time { return at }, nil)
+	res, err := audit.Sweep(t.Context(), of(objects), catalog.All(), settings(), func() time.Time { return at }, nil)
 	if err != nil {
 		t.Fatalf("sweep: %v", err)
 	}

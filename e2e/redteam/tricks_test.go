@@ -71,7 +71,12 @@ func deletions() []trick {
 				}
 			}
 		}},
-		{name: "another claim", doc: "the host is taken by another kind in each sweep", fits: (*attack).steals, apply: func(r *rand.Rand, a *attack) {
+		{name: "absent for a while", doc: "the theft is interrupted for one sweep", fits: (*attack).steals, apply: func(r *rand.Rand, a *attack) {
+			s := a.steps[1+r.IntN(len(a.steps)-1)]
+			s.drop()
+			s.stolen = false
+		}},
+		{name: "another claim", doc: "the host is taken by another kind in each sweep", fits: func(a *attack) bool { return a.steals() && a.victim.by != "a fallback" }, apply: func(r *rand.Rand, a *attack) {
 			for i, s := range a.steps[1:] {
 				if i%2 == 0 {
 					continue
@@ -83,6 +88,7 @@ func deletions() []trick {
 					o.created(s.at.Add(-time.Minute))
 				}
 				s.use(objects...)
+				s.stolen = true
 			}
 		}},
 	}
@@ -119,7 +125,8 @@ func marks() []trick {
 			}}
 			switch o.kind() {
 			case "Ingress":
-				for _, rule := range o.spec()["rules"].([]any) {
+				rules, _ := o.spec()["rules"].([]any) // none with a default backend
+				for _, rule := range rules {
 					rule.(map[string]any)["http"] = map[string]any{"paths": []any{map[string]any{
 						"path": "/.well-known/acme-challenge/tHe_t0ken", "pathType": "Exact",
 						"backend": map[string]any{"service": map[string]any{"name": "cm-acme-http-solver-x", "port": map[string]any{"number": 8089}}},
@@ -153,6 +160,19 @@ func marks() []trick {
 		}),
 		each("another class", "the class is named in an annotation as well", func(r *rand.Rand, _ *attack, _ *step, o object) {
 			o.annotate("kubernetes.io/ingress.class", text(o.spec(), "ingressClassName"))
+		}),
+		each("other classes", "the class of an Ingress changes from sweep to sweep", func(r *rand.Rand, a *attack, _ *step, o object) {
+			if strings.HasPrefix(a.by, "Ingress ") && a.victim.by != "a fallback" && o.kind() == "Ingress" && !strings.Contains(a.by, "goes first") {
+				o.spec()["ingressClassName"] = []string{"nginx", "traefik", "nobody", "haproxy", "alb"}[r.IntN(5)]
+			}
+		}),
+		each("hidden", "the object is exported to nobody", func(_ *rand.Rand, _ *attack, _ *step, o object) {
+			if o.kind() == "VirtualService" {
+				o.spec()["exportTo"] = []any{"."}
+			}
+		}),
+		each("padded", "the object is large", func(_ *rand.Rand, _ *attack, _ *step, o object) {
+			o.annotate("example.com/padding", strings.Repeat("x", 200<<10))
 		}),
 		each("restored", "managed fields say that nothing was changed for a year", func(_ *rand.Rand, _ *attack, _ *step, o object) {
 			o.meta()["managedFields"] = []any{map[string]any{

@@ -72,6 +72,6 @@ func (p *printer) advisory(indent int, a audit.Advisory) {
 	}
 	p.text(indent, span{"- ", dim}, text)
 	if p.wide {
-		p.objects(indent+4, a.Objects)
+		p.objects(indent+4, a.Objects, 0)
 	}
 }

@@ -57,7 +57,7 @@ func fromSelected(res *audit.Result, s Selection) *Report {
 	if !s.narrows() {
 		return r
 	}
-	r.Findings = each(selected(res.Findings, s), fromFinding)
+	r.Findings = each(selected(records(res.Findings), s), func(r audit.Record) Finding { return fromFinding(r.Finding) })
 	r.Selection = &SelectedFindings{Owners: slices.Clone(s.Owners), States: slices.Clone(s.States), Total: len(res.Findings)}
 	if s.Severity > 0 {
 		r.Selection.Severity = s.Severity.String()
@@ -179,6 +179,25 @@ func Read(in io.Reader) (*Report, error) {
 		return nil, fmt.Errorf("read report: not a %s of %s", Kind, APIVersion)
 	}
 	return &r, nil
+}
+
+// FindingsOf returns the findings of a report.
+func FindingsOf(r *Report) []audit.Finding {
+	return each(r.Findings, func(f Finding) audit.Finding {
+		out := audit.Finding{
+			ID: f.ID, Rule: f.Rule, Subject: rules.Subject(f.Subject), Verdict: f.Verdict, Culprit: f.Culprit, Owners: f.Owners, Message: f.Message,
+			Cause: f.Cause, Remedy: f.Remedy, State: audit.State(f.State), FirstSeen: f.FirstSeen,
+			MoreObjects: f.MoreObjects, MoreOwners: f.MoreOwners,
+		}
+		_ = out.Severity.UnmarshalText([]byte(f.Severity)) // zero if unknown
+		for _, o := range f.Objects {
+			out.Objects = append(out.Objects, rules.Object{
+				Ref:   snapshot.Ref{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name},
+				Owner: o.Owner, Created: o.CreatedAt, Reason: o.Reason, Detail: o.Detail,
+			})
+		}
+		return out
+	})
 }
 
 // Previous returns what a later sweep needs to know of the report.

@@ -45,7 +45,15 @@ func sameOwners(l *Line) string {
 	if isOwnerless(first) {
 		owners = noOwner
 	}
-	return strings.Join([]string{l.Severity.String(), first.Rule, first.Subject.Kind, stateOf(first), l.phrase.like, owners}, "\x00")
+	return strings.Join([]string{l.Severity.String(), first.Rule, first.Subject.Kind, stateOf(first), l.phrase.like, owners, culpritOf(first)}, "\x00")
+}
+
+// culpritOf is the namespace that caused a finding on something else.
+func culpritOf(r *audit.Record) string {
+	if r.Subject.Kind == rules.SubjectNamespace {
+		return ""
+	}
+	return r.Culprit
 }
 
 // classOf is the key of lines that are alike in the main point.
@@ -161,6 +169,9 @@ func (l *Line) foldText() {
 	}
 	l.Subject = thousands(len(names)) + " " + rules.Plural(noun)
 	l.What = l.phrase.like
+	if c := culpritOf(&l.Findings[0]); c != "" && !slices.ContainsFunc(l.Findings, func(r audit.Record) bool { return r.Culprit != c }) {
+		l.What += ", last by namespace " + c
+	}
 	if prefix := commonPrefix(names); prefix != "" {
 		l.Subject += " " + prefix + "*"
 	} else if len(names) <= maxNames+1 {

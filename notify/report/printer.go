@@ -92,6 +92,8 @@ type printer struct {
 	wide  bool // nothing is cut or left out
 	color bool
 	now   time.Time // that ages are relative to
+	// stated shows the state of findings even if all are open.
+	stated bool
 	// selection is which findings are shown, program what explains them.
 	selection Selection
 	program   shown

@@ -92,7 +92,7 @@ func people(res *audit.Result, opts Options, wide bool) []byte {
 		p.incomplete(res)
 	}
 	if wide {
-		p.findings(res, opts.Selection)
+		p.findings(selected(records(res.Findings), opts.Selection))
 	} else {
 		lines := strings.Count(p.buf.String(), "\n") + strings.Count(tail.buf.String(), "\n")
 		p.table(records(res.Findings), opts.Selection, max(screen-lines, leastLines))

@@ -113,7 +113,7 @@ func (p *printer) summary(res *audit.Result) {
 	if len(res.Only) > 0 {
 		what += " in " + only(res)
 	}
-	if s := severities(res.Findings); s != "" {
+	if s := severities(list); s != "" {
 		what += " (" + s + ")"
 	}
 	if !res.Complete() {
@@ -150,7 +150,7 @@ func (p *printer) summary(res *audit.Result) {
 }
 
 // severities counts the findings by severity, the highest first.
-func severities(list []audit.Finding) shown {
+func severities(list []audit.Record) shown {
 	var parts []string
 	for s := rules.High; s >= rules.Low; s-- {
 		n := 0

@@ -53,7 +53,7 @@ func (p *printer) lines(list []Line) {
 	owners := cells("OWNERS", list, func(l Line) shown { return show(l.Owners) })
 	owners.least, owners.atEnd = 9, true
 	state := cells("STATE", list, func(l Line) shown { return show(l.State) })
-	if !slices.ContainsFunc(list, func(l Line) bool { return l.State != "open" }) {
+	if !p.stated && !slices.ContainsFunc(list, func(l Line) bool { return l.State != "open" }) {
 		state.cells = make([]shown, len(list))
 	}
 	state.least = 8
@@ -171,8 +171,13 @@ func joinNotEmpty(parts ...shown) shown {
 	return out
 }
 
-// totals writes how many findings there are of which owners, and how many are shown.
+// totals writes how many of the findings are shown, and how many of those each owner has.
 func (p *printer) totals(list []audit.Record, s Selection) {
+	if s.narrows() {
+		all := len(list)
+		list = selected(list, s)
+		p.text(0, span{"SHOWN    ", bold}, number(len(list))+" of "+count(all, "finding")+" ("+show(s.String())+")")
+	}
 	if len(list) == 0 {
 		return
 	}
@@ -197,15 +202,6 @@ func (p *printer) totals(list []audit.Record, s Selection) {
 		parts = append(parts, count(len(more), "other")+" "+number(n))
 	}
 	p.list(span{"OWNERS   ", bold}, parts)
-	if s.narrows() {
-		n := 0
-		for i := range list {
-			if s.selects(&list[i]) {
-				n++
-			}
-		}
-		p.text(0, span{"SHOWN    ", bold}, number(n)+" of "+count(len(list), "finding")+" ("+show(s.String())+")")
-	}
 }
 
 // oldest says since when the oldest finding is known or can have begun.

@@ -228,11 +228,14 @@ func (g *Group) worst() rules.Severity {
 	return worst
 }
 
-// sort sorts lines by one of Sortings. Among equals, the most severe comes first, then
-// it is by rule and subject.
+// sort sorts lines by one of Sortings. Resolved findings come last. Among equals, the most
+// severe comes first, then it is by rule and subject.
 func (g *Group) sort(by string) {
 	slices.SortStableFunc(g.Lines, func(a, b Line) int {
-		first := 0
+		first := cmp.Compare(truth(a.Findings[0].State == audit.StateResolved), truth(b.Findings[0].State == audit.StateResolved))
+		if first != 0 {
+			return first
+		}
 		switch by {
 		case "age":
 			first = cmp.Or(cmp.Compare(truth(a.Since.IsZero()), truth(b.Since.IsZero())), a.Since.Compare(b.Since))

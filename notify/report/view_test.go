@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -33,6 +34,17 @@ func spread(teams, each int) []audit.Finding {
 		for n := range each {
 			out = append(out, noDeny(fmt.Sprintf("t%03d-app-%03d", t, n), fmt.Sprintf("team-%03d", t), "Egress", "Ingress")...)
 		}
+	}
+	return out
+}
+
+// squats returns hosts that the given namespaces took.
+func squats(namespaces ...string) []audit.Finding {
+	var out []audit.Finding
+	for i, ns := range namespaces {
+		f := race(fmt.Sprintf("h%d", i))
+		f.Culprit = ns
+		out = append(out, f)
 	}
 	return out
 }
@@ -98,6 +110,12 @@ func TestViewFolds(t *testing.T) {
 		}},
 		{"what is selected", append(noDeny("shop", "a", "Egress", "Ingress"), ownerless(1)...), Selection{Severity: rules.High}, 50,
 			[]string{"shop | " + both + " | a"}},
+		{"hosts that one namespace took", squats("squat", "squat", "squat", "squat"), Selection{}, 50,
+			[]string{"4 hosts | claimed by 2 owners, last by namespace squat: h0, h1, h2, h3 | team-a, team-b"}},
+		{"not with those that another one took", squats("a", "a", "b", "b"), Selection{}, 50, []string{
+			"h0 | claimed by 2 owners | team-a, team-b", "h1 | claimed by 2 owners | team-a, team-b",
+			"h2 | claimed by 2 owners | team-a, team-b", "h3 | claimed by 2 owners | team-a, team-b",
+		}},
 		{"a finding of two owners is in both groups", []audit.Finding{race("h.example.com")}, Selection{GroupBy: "owner"}, 50, []string{
 			"team-a | h.example.com | claimed by 2 owners | team-a, team-b", "team-b | h.example.com | claimed by 2 owners | team-a, team-b",
 		}},
@@ -162,5 +180,63 @@ func TestShortIDsAreUnique(t *testing.T) {
 	}
 	if n := shortest(list[1:]); n != 7 {
 		t.Errorf("%d letters", n)
+	}
+}
+
+func TestMatch(t *testing.T) {
+	list := records(append(noDeny("shop", "a", "Egress", "Ingress"), race("shop.example.com")))
+	for name, want := range map[string]int{
+		list[0].ID: 1, list[0].ID[:len(list[0].ID)-6]: 1, shortID(list[2].ID, 5): 1,
+		"shop": 2, "shop (Egress)": 1, "Namespace shop": 2, "namespace/shop": 2, "host/shop.example.com": 1,
+		"default-deny-present": 2, "": 0, "sho": 0, "Host shop": 0,
+	} {
+		if got := Match(list, name); len(got) != want {
+			t.Errorf("%q matches %d findings, want %d", name, len(got), want)
+		}
+	}
+}
+
+// What no one looks for anymore is not shown as resolved, and comes last.
+func TestWriteFindingsStates(t *testing.T) {
+	list := records([]audit.Finding{race("a.example.com"), race("b.example.com"), race("c.example.com"), race("d.example.com"), ownerless()})
+	for i, reason := range []audit.Reason{audit.ReasonExcepted, audit.ReasonRuleRetired, audit.ReasonResolved} {
+		list[i].State, list[i].Reason, list[i].ResolvedAt = audit.StateResolved, reason, swept
+	}
+	list[4].State = audit.StateOpen
+	list[3].Notifications = []audit.Notification{{Sender: "slack", Owner: "team-a", Last: "opened", At: swept, Message: audit.MessageRef{Channel: "C0\x1b"}}}
+	var b strings.Builder
+	if err := WriteFindings(&b, Table, list, swept.Add(time.Hour), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var states []string
+	for line := range strings.Lines(b.String()) {
+		if fields := strings.Fields(line); len(fields) > 4 && (fields[0] == "high" || fields[0] == "low") {
+			states = append(states, fields[len(fields)-3])
+		}
+	}
+	if want := []string{"open", "open", "excepted", "retired", "resolved"}; !slices.Equal(states, want) {
+		t.Errorf("states %v, want %v in\n%s", states, want, b.String())
+	}
+	for _, row := range []struct {
+		state string
+		want  int
+	}{{"resolved", 3}, {"Excepted", 1}, {"OPEN", 2}} {
+		s, err := ParseSelection(Selection{States: []string{row.state}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Select(list, s); len(got) != row.want {
+			t.Errorf("%s: %d findings, want %d", row.state, len(got), row.want)
+		}
+	}
+	b.Reset()
+	if err := WriteFindings(&b, Wide, list, swept.Add(time.Hour), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	harmless(t, b.String())
+	for _, want := range []string{"    sent  opened to team-a by slack, ", ` in C0\x1b`, "    ended ", ", excepted\n", ": contested, retired\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
 	}
 }

@@ -34,6 +34,8 @@ type claim struct {
 	leaving leaving
 	// deep is true if a wildcard covers any number of labels and not just one.
 	deep bool
+	// expression is the regular expression that claims it, as its object spells it.
+	expression string
 }
 
 // claims are all claims of a cluster by host pattern.
@@ -137,6 +139,9 @@ func (c *claim) detail() string {
 			continue
 		}
 		parts = append(parts, describeSource(how))
+	}
+	if c.expression != "" {
+		parts = append(parts, "regular expression "+quoted(c.expression))
 	}
 	if c.class != "" {
 		parts = append(parts, "class "+c.class)

@@ -63,9 +63,9 @@ What is read, and what is not:
   and GlobalNetworkSets that a selector matches, by their addresses. Services and
   domains as peers count as no one.
 - Cilium's policies are read. A cidrGroupRef or cidrGroupSelector stands for the
-  addresses of the CiliumCIDRGroups, and toFQDNs with the pattern "*" for all
-  addresses outside the cluster. Other names, nodes, services and groups of a cloud
-  count as no one.
+  addresses of the CiliumCIDRGroups, and toFQDNs with a pattern of asterisks and dots
+  alone for all addresses outside the cluster. Other names, nodes, services and groups
+  of a cloud count as no one.
 - Cilium's ConfigMap is read for enable-policy, policy-audit-mode, and the switches
   that turn off the enforcement of a kind (enable-k8s-networkpolicy,
   enable-cilium-network-policy, enable-cilium-clusterwide-network-policy and
