@@ -185,9 +185,15 @@ func keyDocs() map[string]keyDoc {
 
 		"hosts.trustedSolvers": {"namespaces in which solvers of ACME challenges claim no host, although nothing else there claims it", ""},
 
-		"findings.keepResolved": {"how long a resolved finding is kept", ""},
-		"limits.newFindings":    {"if one namespace causes more findings in a sweep, they are a storm: owners get one summary instead of a message each", ""},
-		"limits.storedFindings": {"how many findings that one namespace causes are stored one by one; one finding counts the others", ""},
+		"findings.keepResolved":     {"how long a resolved finding is kept", ""},
+		"limits.newFindings":        {"if one namespace causes more findings in a sweep, they are a storm: owners get one summary instead of a message each", ""},
+		"limits.hostsPerObject":     {"hosts that one object may claim; one with more is not evaluated, and named", ""},
+		"limits.hostsPerNamespace":  {"hosts that the objects of one kind in a namespace may claim; what comes after them is not evaluated, and named", ""},
+		"limits.termsPerObject":     {"rules, peers, requirements, addresses and ports that one policy or set of addresses may have", ""},
+		"limits.termsPerNamespace":  {"the same for the objects of one kind in a namespace", ""},
+		"limits.labelsPerObject":    {"labels that one pod, pod template or Namespace may have", ""},
+		"limits.labelsPerNamespace": {"different labels that the objects of one kind in a namespace may have", ""},
+		"limits.storedFindings":     {"how many findings that one namespace causes are stored one by one; one finding counts the others", ""},
 
 		"slack.tokenFile":   {"path of a file with the bot token; without it the environment variable AUDIT_SLACK_TOKEN is used", ""},
 		"slack.remindAfter": {"how long after the last message an owner is reminded of an open finding", ""},

@@ -149,11 +149,20 @@ func run(in rules.Input) (rules.Result, error) {
 	res := rules.Result{Unread: slices.Concat(unreadObjects(in), unreadFields(in, classes), x.unread), Advisories: matched}
 	evidence := admission.NewEvidence(in.View)
 	for host, list := range c.byHost {
-		if conflict := contest(host, list); conflict != nil {
-			v := hostViolation(host, conflict, evidence)
-			v.Provisional = contest(host, settled(list)) == nil
-			res.Violations = append(res.Violations, v)
+		conflict := contest(host, list, verifiedID)
+		if conflict == nil {
+			continue
 		}
+		v := hostViolation(host, conflict, evidence)
+		// What is about to go neither opens a finding nor makes it more severe.
+		stays := settled(list)
+		if v.Provisional = contest(host, stays, verifiedID) == nil; v.Provisional {
+			stays = list
+		}
+		if contest(host, stays, nameID) == nil {
+			unverified(&v, conflict)
+		}
+		res.Violations = append(res.Violations, v)
 	}
 	res.Advisories = append(res.Advisories, coveredHosts(c)...)
 	res.Advisories = append(res.Advisories, tlsOnlyHosts(c, in)...)
@@ -165,12 +174,13 @@ func run(in rules.Input) (rules.Result, error) {
 	return res, nil
 }
 
-// contest returns the claims to a host that conflict, nil if they do not.
-func contest(host string, list []*claim) []*claim {
+// contest returns the claims to a host that conflict, nil if they do not. Which owners
+// differ is up to id.
+func contest(host string, list []*claim, id func(*claim) rules.OwnerID) []*claim {
 	if isCatchAll(host) {
-		list = meeting(list)
+		list = meeting(list, id)
 	}
-	if len(list) == 0 || !contested(list) {
+	if !slices.ContainsFunc(list, func(c *claim) bool { return id(c) != id(list[0]) }) {
 		return nil
 	}
 	return list
@@ -196,6 +206,30 @@ func hostViolation(host string, list []*claim, evidence *admission.Evidence) rul
 			"controller decides who gets the traffic. Applying an object again does not help: the sweep reads what is stored." + releaseHeld(list),
 		Objects: objects,
 	}
+}
+
+// unverified makes a violation one that exists only because owners are not believed.
+func unverified(v *rules.Violation, list []*claim) {
+	var namespaces []string
+	for _, c := range list {
+		if c.owner.Unverified {
+			namespaces = append(namespaces, c.object.Namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
+	named := strings.Join(namespaces[:min(len(namespaces), namedClaimants)], ", ")
+	if more := len(namespaces) - namedClaimants; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	which, they := "Namespace "+named+" has", "it is"
+	if len(namespaces) > 1 {
+		which, they = "Namespaces "+named+" have", "they are"
+	}
+	v.Verdict, v.Downgrade = "unverified", 1
+	v.Message += fmt.Sprintf(" %s no owner, so the owner that objects there name is not verified: anyone who can write there can name any.", which)
+	v.Remedy = fmt.Sprintf("Find out whose %s, and set one of the configured owner keys on it, or add it to a team in the config. "+
+		"If that is the owner of the other claimants, this resolves the finding. If not: ", they) + v.Remedy
 }
 
 // describeClaimants names the claimants, oldest first, each with its owner and its
