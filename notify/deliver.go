@@ -53,6 +53,8 @@ type Deliverer struct {
 	// Patience is how long to wait for what other publishers are sending. One that runs
 	// needs a moment; one that was killed will never be done, which is a failure.
 	Patience time.Duration
+	// Guide helps readers to act.
+	Guide Guide
 	// Memory is shared by all deliveries of the process; nil: this one has no other.
 	Memory *Memory
 	// Unready is what cannot be sent now, such as without a token. It stays pending.
@@ -415,7 +417,7 @@ func (v *delivery) result(to Route, r audit.DeliveryResult, reason string) {
 func (v *delivery) digest(to Route, items []Item, fallbackReason string) Digest {
 	dg := Digest{
 		Cluster: v.Cluster, Namespace: v.Namespace, To: to.To, FallbackReason: fallbackReason, Items: items, Open: v.group.open,
-		Earlier: map[audit.MessageRef][]Item{}, Now: v.Clock(),
+		Earlier: map[audit.MessageRef][]Item{}, Now: v.Clock(), Guide: v.Guide,
 	}
 	for _, it := range items {
 		if it.Message == (audit.MessageRef{}) || dg.Earlier[it.Message] != nil {
