@@ -126,7 +126,7 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	case err != nil:
 		f.Err = err.Error()
 	}
-	f.Hosts, f.Invalid, f.Bindings = claims.Hosts, claims.Invalid, claims.Bindings
+	f.Hosts, f.Invalid, f.Bindings, f.Solver = claims.Hosts, claims.Invalid, claims.Bindings, claims.Solver
 	return f, nil
 }
 
