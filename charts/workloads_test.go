@@ -56,6 +56,9 @@ func TestPodsAreRestricted(t *testing.T) {
 					}
 				}
 				for _, v := range pod.Spec.Volumes {
+					if v.Secret != nil && (v.Secret.Optional == nil || !*v.Secret.Optional) {
+						t.Errorf("without the Secret of volume %s the pod does not start", v.Name)
+					}
 					if v.Projected == nil && v.ConfigMap == nil && v.Secret == nil {
 						t.Errorf("volume %s has an unexpected type", v.Name)
 					}

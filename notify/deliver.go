@@ -55,6 +55,8 @@ type Deliverer struct {
 	Patience time.Duration
 	// Memory is shared by all deliveries of the process; nil: this one has no other.
 	Memory *Memory
+	// Unready is what cannot be sent now, such as without a token. It stays pending.
+	Unready []Unready
 }
 
 // errNoTime is why the rest of what is pending waits for the next sweep.
@@ -92,7 +94,7 @@ func (d *Deliverer) Deliver(ctx context.Context, stored []audit.Stored) []audit.
 	_ = limited.Wait() // no delivery returns an error
 	unlimited.Wait()
 	d.reportUnsent(ctx, deliveries)
-	var out []audit.Delivery
+	out := d.NotReady()
 	for _, v := range deliveries {
 		out = append(out, v.results...)
 	}
@@ -188,6 +190,10 @@ func (v *delivery) deliver(ctx context.Context) {
 		return
 	case g.route.Quiet:
 		v.result(g.route, audit.DeliveryHeld, "quiet hours")
+		return
+	case v.unready(g.route) != "":
+		// To claim what cannot be sent would be two writes for each finding.
+		v.result(g.route, audit.DeliveryFailed, rules.Count(len(g.items), "event")+" pending: "+v.unready(g.route))
 		return
 	}
 	for _, set := range g.sets() {

@@ -176,7 +176,7 @@ const dnsEndpointHosts = `object.?spec.?endpoints.orValue([])
 .map(e, e.?dnsName.orValue(''))`
 
 // emissaryHosts: a Mapping claims its hostname, or host, the older field. A host that is
-// a regular expression is returned as a text that is not a host. A header :authority, or
+// a regular expression has to match as a whole. A header :authority, or
 // Host, is the same condition in another place. The hostname * is for every Host of the
 // installation.
 //
@@ -184,7 +184,7 @@ const dnsEndpointHosts = `object.?spec.?endpoints.orValue([])
 // have, claim nothing.
 const emissaryHosts = `[object.?spec.?hostname.orValue('')] +
 (object.?spec.?host_regex.orValue(false) == true
-  ? [object.?spec.?host.orValue('') != '' ? 'host_regex ' + object.spec.host : '']
+  ? [object.?spec.?host.orValue('') != '' ? '~^(' + object.spec.host + ')$' : '']
   : [object.?spec.?host.orValue('')]) +
 object.?spec.?headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, v)`
 

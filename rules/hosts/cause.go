@@ -82,8 +82,8 @@ func beginning(list []*claim) (first, second *claim) {
 // at which its hosts were set.
 func culprit(list []*claim) string {
 	first, second := beginning(list)
-	if first.owner.Known() != second.owner.Known() {
-		if second.owner.Known() {
+	if first.owner.Verified() != second.owner.Verified() {
+		if second.owner.Verified() {
 			return first.object.Namespace
 		}
 		return second.object.Namespace

@@ -3,6 +3,7 @@ package hosts
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -12,7 +13,7 @@ import (
 // hostObjectClaims adds the claims of objects of host sources. Where it is unknown
 // which proxy serves them, an object that asks for every host claims nothing: whether
 // that conflicts with anything is unknown as well.
-func hostObjectClaims(c *claims, in rules.Input) {
+func hostObjectClaims(c *claims, x *expressions, in rules.Input) {
 	gateways := newIstioGateways(in.View)
 	var points entryPoints
 	for o := range in.View.HostObjects() {
@@ -23,6 +24,9 @@ func hostObjectClaims(c *claims, in rules.Input) {
 				to.solver = o.Solver
 				gateways.attach(to, o)
 			}
+		}
+		for i := range o.Expressions {
+			x.add(&o.Expressions[i], &o.Meta, owner, "")
 		}
 		for i := range o.Bindings {
 			b := &o.Bindings[i]
@@ -63,12 +67,16 @@ func readBySources(v *snapshot.View) iter.Seq[*snapshot.HostObject] {
 	}
 }
 
-// unreadObjects returns the objects of host sources whose hosts could not be read.
+// unreadObjects returns the objects of host sources whose hosts could not be read, or not
+// all of them.
 func unreadObjects(in rules.Input) []snapshot.Fault {
 	var out []snapshot.Fault
 	for o := range readBySources(in.View) {
 		if o.Err != "" {
 			out = append(out, snapshot.Fault{Ref: o.Ref(), Resource: o.Resource(), Reason: o.Err})
+		}
+		for _, value := range o.Unread {
+			out = append(out, snapshot.Fault{Ref: o.Ref(), Resource: o.Resource(), Reason: "hosts that it may claim can't be read: " + value})
 		}
 	}
 	return out
@@ -114,8 +122,8 @@ func unreadHosts(in rules.Input) []rules.Advisory {
 		switch {
 		case o.Err != "":
 			message = "its hosts could not be read: " + o.Err
-		case len(o.Invalid) > 0:
-			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(o.Invalid, ", ")
+		case len(o.Invalid)+len(o.Unread) > 0:
+			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(slices.Concat(o.Unread, o.Invalid), ", ")
 		default:
 			continue
 		}
