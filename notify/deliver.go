@@ -53,6 +53,8 @@ type Deliverer struct {
 	// Patience is how long to wait for what other publishers are sending. One that runs
 	// needs a moment; one that was killed will never be done, which is a failure.
 	Patience time.Duration
+	// Guide helps readers to act.
+	Guide Guide
 	// Memory is shared by all deliveries of the process; nil: this one has no other.
 	Memory *Memory
 	// Unready is what cannot be sent now, such as without a token. It stays pending.
@@ -415,7 +417,7 @@ func (v *delivery) result(to Route, r audit.DeliveryResult, reason string) {
 func (v *delivery) digest(to Route, items []Item, fallbackReason string) Digest {
 	dg := Digest{
 		Cluster: v.Cluster, Namespace: v.Namespace, To: to.To, FallbackReason: fallbackReason, Items: items, Open: v.group.open,
-		Earlier: map[audit.MessageRef][]Item{}, Now: v.Clock(),
+		Earlier: map[audit.MessageRef][]Item{}, Now: v.Clock(), Guide: v.Guide,
 	}
 	for _, it := range items {
 		if it.Message == (audit.MessageRef{}) || dg.Earlier[it.Message] != nil {
@@ -427,27 +429,4 @@ func (v *delivery) digest(to Route, items []Item, fallbackReason string) Digest 
 		sortItems(dg.Earlier[it.Message])
 	}
 	return dg
-}
-
-// messageKey identifies a message of any sender.
-type messageKey struct {
-	sender  string
-	message audit.MessageRef
-}
-
-// announcedBy returns the IDs of the findings that each message announced.
-func announcedBy(stored []audit.Stored) map[messageKey][]string {
-	out := map[messageKey][]string{}
-	for _, s := range stored {
-		for _, n := range s.Notifications {
-			if n.Message == (audit.MessageRef{}) {
-				continue
-			}
-			key := messageKey{n.Sender, n.Message}
-			if ids := out[key]; len(ids) == 0 || ids[len(ids)-1] != s.ID {
-				out[key] = append(ids, s.ID)
-			}
-		}
-	}
-	return out
 }

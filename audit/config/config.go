@@ -38,6 +38,7 @@ type Config struct {
 	Findings    Findings     `yaml:"findings"`
 	Limits      Limits       `yaml:"limits"`
 	Slack       Slack        `yaml:"slack"`
+	Links       Links        `yaml:"links"`
 	Webhook     Webhook      `yaml:"webhook"`
 	// Events also records changes of findings as Kubernetes Events on their objects.
 	Events      bool        `yaml:"events"`

@@ -84,6 +84,7 @@ func typeName(t reflect.Type) string {
 		reflect.TypeFor[Glob]():               "glob",
 		reflect.TypeFor[Hold]():               "duration, or N sweeps",
 		reflect.TypeFor[HostExpression]():     "CEL",
+		reflect.TypeFor[LinkTemplate]():       "URL with placeholders",
 		reflect.TypeFor[Mention]():            "mention",
 		reflect.TypeFor[Profile]():            "observe, standard or strict",
 		reflect.TypeFor[Severity]():           "low, medium or high",
@@ -200,6 +201,9 @@ func keyDocs() map[string]keyDoc {
 			"annotation of Namespaces that names the channel of an owner without a channel in owners.teams", "",
 		},
 		"slack.channelFrom.allow": {"channels that the annotation may name, by name (without #) or ID; all others are ignored", ""},
+
+		"links.finding": {"page about a finding that messages link to, with {cluster}, {id}, {kind}, {name}, {namespace} and {rule}", ""},
+		"links.rule":    {"page about a rule that messages link to, with the same placeholders", ""},
 
 		"webhook.url":        {"URL to which each digest is sent as JSON, for other chat and ticket systems", ""},
 		"webhook.secretFile": {"path of a file with the key that signs messages", ""},

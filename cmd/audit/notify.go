@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/audit/remedy"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/notify/slack"
 	"github.com/eventuallytrue/audit/notify/webhook"
@@ -83,6 +85,7 @@ func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier,
 				return slices.ContainsFunc(senders, func(s notify.Sender) bool { return s.Name() == name })
 			},
 		}).Routes()
+		d.Guide = n.guide(res)
 		if n.changedAt != nil {
 			d.ChangedAt = n.changedAt()
 		}
@@ -91,6 +94,29 @@ func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier,
 		}
 		return notifier{&d}
 	}, nil
+}
+
+// guide returns what helps readers of the messages about a result. What would end a
+// finding is found out when the first message needs it.
+func (n *notifying) guide(res *audit.Result) notify.Guide {
+	links, cluster := n.config.Links, n.config.Cluster
+	channels := audit.ChannelNamespaces(res.Ownership)
+	fixes := sync.OnceValue(func() map[string]string { return remedy.Find(res, n.config.Owners.Keys[0]) })
+	return notify.Guide{
+		Channel: func(owner string) string {
+			row, named := channels[owner]
+			if !named {
+				row = audit.NamespaceOwner{Owner: owner}
+			}
+			if to := audit.DestinationOf(row, n.config); to.From != audit.FromFallback {
+				return to.Channel
+			}
+			return ""
+		},
+		Finding: func(r *audit.Record) string { return links.Finding.To(cluster, r.ID, r.Rule, r.Subject) },
+		Rule:    func(r *audit.Record) string { return links.Rule.To(cluster, r.ID, r.Rule, r.Subject) },
+		Fix:     func(id string) string { return fixes()[id] },
+	}
 }
 
 // senders returns the senders that the config has something for, by name.
