@@ -100,6 +100,15 @@ FAULT_SEEDS ?= 1000
 faults: tools ## publish with random faults of the API server and Slack, and check the results
 	AUDIT_FAULT_SEEDS=$(FAULT_SEEDS) $(GO) test ./e2e/faults -run '^TestLawsHoldThroughFaults$$' -v -count=1 -timeout 3h
 
+# The number of attacks on manifests and on an API server. Each is seeded by its number.
+REDTEAM_SEEDS      ?= 5000
+REDTEAM_LIVE_SEEDS ?= 60
+
+.PHONY: redteam
+redteam: tools ## attack as a tenant who hides thefts of hosts and openings, and check that nothing goes unseen
+	AUDIT_REDTEAM_SEEDS=$(REDTEAM_SEEDS) $(GO) test ./e2e/redteam -run '^TestLawsHoldAgainstATenant$$' -v -count=1 -timeout 3h
+	AUDIT_REDTEAM_LIVE_SEEDS=$(REDTEAM_LIVE_SEEDS) $(GO) test ./e2e/redteam -run '^TestLawsHoldOnAnAPIServer$$' -v -count=1 -timeout 3h
+
 # The name, the platforms and the creation time of the image. The creation time is
 # that of the commit, so that two builds of a commit are identical.
 IMAGE     ?= ghcr.io/eventuallytrue/audit

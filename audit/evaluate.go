@@ -38,8 +38,15 @@ type Evaluation struct {
 	// each once.
 	Faults []ObjectFault
 
+	// Named are the owners whom the config names, or who own a namespace, as in
+	// Finding.Owners. Others are named by an object alone: anyone who can edit one can
+	// name any number of them. nil: all are.
+	Named map[string]bool
+
 	// Withheld are the IDs of findings that could not be confirmed.
 	Withheld []string
+	// Evicted are the IDs of stored findings that make room for others.
+	Evicted map[string]bool
 }
 
 // Outcome says whether a rule ran.
@@ -109,6 +116,7 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 	uses := newExceptionUses(c, now)
 	ran := map[string]bool{}
 	ev := Evaluation{Churn: map[string]Churn{}}
+	faults := objectFaults{owners: e.owners, seen: map[snapshot.Ref]bool{}}
 	for i, r := range e.runAll(set, snap) {
 		rule, result := set[i], r.result
 		ev.Rules = append(ev.Rules, r.outcome)
@@ -129,7 +137,13 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 		}
 		for _, f := range result.Unread {
 			ev.Unread = append(ev.Unread, RuleObject{rule.Name, f.Ref})
-			ev.addFault(f, e.owners)
+			faults.add(f)
+		}
+		for _, ref := range result.Dependent {
+			ev.Unread = append(ev.Unread, RuleObject{rule.Name, ref})
+		}
+		for _, f := range snap.Faults() {
+			ev.Unread = append(ev.Unread, RuleObject{rule.Name, f.Ref})
 		}
 		for _, a := range result.Advisories {
 			ev.Advisories = append(ev.Advisories, Advisory{
@@ -139,12 +153,14 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 		ev.Isolation = append(ev.Isolation, result.Isolation...)
 	}
 	for _, f := range snap.Faults() {
-		ev.addFault(f, e.owners)
+		faults.add(f)
 	}
+	ev.Faults = faults.list
 	uses.markUnused(ran)
 	ev.Exceptions = uses
 	ev.Advisories = append(ev.Advisories, uses.advisories()...)
 	ev.Ownership = e.owners.all()
+	ev.Named = named(ev.Ownership, c)
 	ev.Advisories = append(ev.Advisories, channelAdvisories(ev.Ownership, c)...)
 	ev.sort()
 	return ev
@@ -198,11 +214,14 @@ func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outc
 	}()
 	settings := e.config.Settings(rule)
 	result, err := rule.Run(rules.Input{
+		Now:        e.now,
 		View:       snap.View(slices.Concat(rule.Needs, rule.Uses)...),
 		Owner:      e.owners.of,
 		Directions: settings.Directions,
 		Exempt:     settings.Exempt,
 		Previous:   e.previous.before,
+
+		TrustedSolver: e.config.Hosts.TrustsSolvers,
 	})
 	if err != nil {
 		outcome.Status, outcome.Reason = RuleFailed, err.Error()
@@ -232,21 +251,30 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 	objects := slices.Clone(v.Objects)
 	slices.SortStableFunc(objects, rules.CompareObjects)
 	id := rules.ID(rule.Name, v.Subject)
-	return Finding{
+	state := StateOpen
+	if _, seen := e.previous.FirstSeen[id]; v.Provisional && !seen {
+		state = StatePending
+	}
+	f := Finding{
 		ID:        id,
 		Rule:      rule.Name,
 		Severity:  e.config.Settings(rule).Severity.Lower(v.Downgrade),
 		Subject:   v.Subject,
 		Verdict:   v.Verdict,
+		Culprit:   v.Culprit,
 		Owners:    e.names(v.Owners),
 		Message:   v.Message,
 		Cause:     v.Cause,
 		Remedy:    v.Remedy,
-		State:     StateOpen,
+		State:     state,
 		FirstSeen: e.previous.firstSeen(id, e.now),
 		Objects:   objects,
-		Ranks:     e.owners.ranks(v),
+
+		Provisional: v.Provisional,
+		Ranks:       e.owners.ranks(v),
 	}
+	f.Culprit = f.culprit()
+	return f
 }
 
 // names returns the names of those who are notified, sorted.
@@ -259,15 +287,22 @@ func (e *evaluator) names(owners []rules.Owner) []string {
 	return slices.Compact(out)
 }
 
-// addFault adds an object that could not be read, with the owner of its namespace: what
-// the object itself says is not to be relied on.
-func (ev *Evaluation) addFault(f snapshot.Fault, o *owners) {
-	same := func(known ObjectFault) bool { return known.Ref == f.Ref }
-	if slices.ContainsFunc(ev.Faults, same) {
+// objectFaults are the objects that could not be read or evaluated, each once.
+type objectFaults struct {
+	owners *owners
+	seen   map[snapshot.Ref]bool
+	list   []ObjectFault
+}
+
+// add adds a fault with the owner of its namespace: what the object itself says is not to
+// be relied on.
+func (o *objectFaults) add(f snapshot.Fault) {
+	if o.seen[f.Ref] {
 		return
 	}
-	owner := o.of(&snapshot.Meta{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name})
-	ev.Faults = append(ev.Faults, ObjectFault{Fault: f, Owner: o.notified(owner)})
+	o.seen[f.Ref] = true
+	owner := o.owners.of(&snapshot.Meta{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name})
+	o.list = append(o.list, ObjectFault{Fault: f, Owner: o.owners.notified(owner)})
 }
 
 func (ev *Evaluation) sort() {
@@ -295,13 +330,14 @@ type evaluated struct {
 	notEvaluated map[string]bool          // by ID
 	exempted     map[string]bool          // by ID
 	unread       map[RuleObject]bool
+	evicted      map[string]bool // by ID
 }
 
 func indexEvaluation(ev *Evaluation) *evaluated {
 	x := &evaluated{
 		outcome: map[string]OutcomeStatus{}, findings: map[string]Finding{}, churn: ev.Churn,
 		excepted: map[string]bool{}, notEvaluated: map[string]bool{}, exempted: map[string]bool{},
-		unread: map[RuleObject]bool{},
+		unread: map[RuleObject]bool{}, evicted: ev.Evicted,
 	}
 	for _, o := range ev.Rules {
 		x.outcome[o.Rule] = o.Status

@@ -154,7 +154,7 @@ func TestEvaluateFindingHoldsAllOfItsViolation(t *testing.T) {
 	ev := audit.Evaluate(freeze(snapshot.Facts{}), set, parse(t, ""), now, nil)
 	want := []audit.Finding{{
 		ID: rules.ID("probe", violation.Subject), Rule: "probe", Severity: rules.High,
-		Subject: violation.Subject, Verdict: "contested",
+		Subject: violation.Subject, Verdict: "contested", Culprit: "c", // of the newest object
 		Owners:  []string{"namespace c", "team-a", "team-b"},
 		Message: "is claimed twice", Cause: "a race", Remedy: "agree",
 		State: audit.StateOpen, FirstSeen: now,

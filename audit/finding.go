@@ -16,6 +16,7 @@ type Finding struct {
 	Severity  rules.Severity
 	Subject   rules.Subject
 	Verdict   string
+	Culprit   string   // the namespace that caused it; empty if none did, or it is not stored
 	Owners    []string // the names of those who are notified, sorted
 	Message   string
 	Cause     string
@@ -25,8 +26,49 @@ type Finding struct {
 	Objects   []rules.Object // by creation, then reference
 	// MoreObjects counts the objects that a store had no room for, MoreOwners the owners.
 	MoreObjects, MoreOwners int
+	// Provisional is true if the finding rests on objects that may be gone soon, as in
+	// rules.Violation. It is not stored.
+	Provisional bool
 	// Ranks are the ranks of Owners, by name; none if there are few owners, or in a store.
 	Ranks []OwnerRank
+}
+
+// culprit returns the namespace that caused a finding, also of one that was stored
+// without it.
+func (f *Finding) culprit() string {
+	switch {
+	case f.Culprit != "":
+		return f.Culprit
+	case f.Subject.Namespace != "":
+		return f.Subject.Namespace
+	case f.Subject.Kind == rules.SubjectNamespace:
+		return f.Subject.Name
+	}
+	for _, o := range slices.Backward(f.Objects) { // the newest first
+		if o.Namespace != "" {
+			return o.Namespace
+		}
+	}
+	return ""
+}
+
+// isAbout reports whether a finding is about a namespace itself, and nobody else's
+// concern.
+func (f *Finding) isAbout(namespace string) bool {
+	own := f.Subject.Namespace == namespace || f.Subject.Kind == rules.SubjectNamespace && f.Subject.Name == namespace
+	return own && len(f.Owners) <= 1
+}
+
+// summaryDetail is the detail of the subject of a finding that stands for others.
+const summaryDetail = "more findings"
+
+func summarySubject(namespace string) rules.Subject {
+	return rules.Subject{Kind: rules.SubjectNamespace, Name: namespace, Detail: summaryDetail}
+}
+
+// isSummary reports whether a finding stands for others that are not stored.
+func isSummary(f *Finding) bool {
+	return f.Subject == summarySubject(f.Subject.Name)
 }
 
 // State is where a finding is in its life.
@@ -92,6 +134,7 @@ type Reason string
 // The reasons of a transition.
 const (
 	ReasonPending     Reason = "pending"      // seen, and younger than its rule's "for"
+	ReasonProvisional Reason = "provisional"  // seen once, and it rests on objects that are being deleted
 	ReasonOpened      Reason = "opened"       // seen for the first time, or long enough
 	ReasonConfirmed   Reason = "confirmed"    // seen again, and nothing changed
 	ReasonChanged     Reason = "changed"      // seen again, and something of it changed that matters to owners
@@ -102,7 +145,7 @@ const (
 	ReasonRuleRetired Reason = "rule-retired" // its rule was removed, or the config no longer asks for it
 	ReasonExcepted    Reason = "excepted"     // an exception of the config hides it
 	ReasonCarriedOver Reason = "carried-over" // unknown: its rule did not run, or could not evaluate it
-	ReasonKept        Reason = "kept"         // resolved, and not old enough to be deleted
+	ReasonKept        Reason = "kept"         // resolved, or gone while it was provisional, and not old enough to be deleted
 	ReasonExpired     Reason = "expired"      // resolved for longer than it is kept
 )
 
@@ -143,6 +186,9 @@ func (t *Transition) isNewToOwners() bool {
 // what it says because of a single list. Another publisher that read later may have
 // stored a change that this sweep has not seen and would revert.
 func (t Transition) needsConfirmation() bool {
+	if isSummary(&t.Record.Finding) {
+		return false // a count of what was not confirmed either
+	}
 	switch t.Why {
 	case ReasonOpened, ReasonReopened, ReasonChanged, ReasonRefreshed, ReasonPending, ReasonResolved, ReasonGone:
 		return true

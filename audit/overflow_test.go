@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -171,5 +172,198 @@ func TestManyOwnersAreWrittenOnce(t *testing.T) {
 	publishCrowd(t, store, crowdConfig, nil, crowd(150, 60))
 	if store.writes != writes {
 		t.Errorf("the same world is written again %d times", store.writes-writes)
+	}
+}
+
+// caused is a contest that one namespace has caused.
+func caused(culprit, host string, owners ...string) audit.Finding {
+	f := audit.Finding{
+		Rule: "probe", Subject: rules.Subject{Kind: rules.SubjectHost, Name: host}, Severity: rules.High, Message: "it is claimed twice",
+		Culprit: culprit, Owners: owners, State: audit.StateOpen, FirstSeen: now,
+	}
+	f.ID = rules.ID(f.Rule, f.Subject)
+	return f
+}
+
+func decoys(n int) []audit.Finding {
+	var out []audit.Finding
+	for i := range n {
+		out = append(out, caused("thief", fmt.Sprintf("a%05d.example.com", i), "thief", fmt.Sprintf("accomplice-%d", i%2)))
+	}
+	return out
+}
+
+func TestStormOfOneNamespaceFoldsAwayNoOnlyFinding(t *testing.T) {
+	ev := ran(append(decoys(600),
+		caused("thief", "shop.example.com", "thief", "victim"),
+		caused("other", "blog.example.com", "other", "thief"))...)
+	for i := range 300 { // anyone can name any number of owners
+		ev.Findings = append(ev.Findings, caused("thief", fmt.Sprintf("b%05d.example.com", i), "thief", fmt.Sprintf("sock-puppet-%d", i)))
+	}
+	ev.Named = map[string]bool{"thief": true, "victim": true, "other": true, "accomplice-0": true, "accomplice-1": true}
+	r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }, MaxNew: 500}
+	storm := 0
+	for _, tr := range r.Reconcile(nil, ev) {
+		if tr.Record.Storm {
+			storm++
+		} else if !slices.Contains([]string{"shop.example.com", "blog.example.com"}, tr.Record.Subject.Name) {
+			t.Errorf("%s is not part of the storm", tr.Record.Subject.Name)
+		}
+	}
+	if storm != 900 {
+		t.Errorf("%d findings are a storm, want 900", storm)
+	}
+}
+
+func TestStormOfTheClusterIsOneOfManyNamespaces(t *testing.T) {
+	about := func(namespace string, n int) (out []audit.Finding) {
+		for i := range n {
+			f := shop()
+			f.Subject = rules.Subject{Kind: rules.SubjectNamespace, Name: namespace, Detail: fmt.Sprint(i)}
+			f.ID = rules.ID(f.Rule, f.Subject)
+			out = append(out, f)
+		}
+		return out
+	}
+	count := func(findings []audit.Finding) (storm int) {
+		r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }, MaxNew: 50}
+		for _, tr := range r.Reconcile(nil, ran(findings...)) {
+			storm += map[bool]int{true: 1}[tr.Record.Storm]
+		}
+		return storm
+	}
+	theft := caused("thief", "shop.example.com", "thief", "victim")
+	if n := count(append(about("one", 40), append(about("two", 40), theft)...)); n != 0 {
+		t.Errorf("two namespaces are a storm of %d", n)
+	}
+	many := []audit.Finding{theft}
+	for i := range 30 {
+		many = append(many, about(fmt.Sprint("ns-", i), 2)...)
+	}
+	if n := count(many); n != 60 {
+		t.Errorf("30 namespaces are a storm of %d findings, want 60", n)
+	}
+}
+
+func claiming(namespace string, age time.Duration, hosts ...string) snapshot.Ingress {
+	i := ingress(namespace, "")
+	i.Created, i.Hosts = now.Add(-age), nil
+	for _, h := range hosts {
+		i.Hosts = append(i.Hosts, snapshot.HostClaim{Host: h, Source: snapshot.FromRule})
+	}
+	return i
+}
+
+func decoyHosts(prefix string, n int) (out []string) {
+	for i := range n {
+		out = append(out, fmt.Sprintf("%s%05d.example.com", prefix, i))
+	}
+	return out
+}
+
+// besieged is a cluster in which one namespace contests n hosts with its accomplice, and
+// a host of a victim.
+func besieged(hosts []string) snapshot.Facts {
+	return snapshot.Facts{
+		Namespaces: []snapshot.Namespace{ownedNamespace("accomplice", "accomplice"), ownedNamespace("thief", "thief"), ownedNamespace("victim", "victim"), ownedNamespace("bystander", "bystander"), ownedNamespace("rival", "rival")},
+		Ingresses: []snapshot.Ingress{
+			claiming("accomplice", 3*time.Hour, hosts...),
+			claiming("bystander", 3*time.Hour, "blog.example.com"),
+			claiming("rival", time.Hour, "blog.example.com"),
+			claiming("thief", time.Hour, append(slices.Clone(hosts), "zz.example.com")...),
+			claiming("victim", 2*time.Hour, "zz.example.com"),
+		},
+	}
+}
+
+// siege publishes sweeps of a besieged cluster.
+func siege(t *testing.T, store *memory, most int, facts snapshot.Facts) (*audit.Result, *audit.Published) {
+	t.Helper()
+	w := &world{first: facts, second: facts}
+	p := publisher(store, w)
+	p.Reconciler.MaxStored = most
+	res, published, err := audit.SweepAndPublish(t.Context(), w, []*rules.Rule{hosts.Rule()}, parse(t, ""), ticking(), p, free{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, published
+}
+
+func storedHosts(store *memory) map[string]audit.State {
+	out := map[string]audit.State{}
+	for _, s := range store.records {
+		out[s.Subject.Name+s.Subject.Detail] = s.State
+	}
+	return out
+}
+
+func TestDecoysBeyondTheLimitAreOneFinding(t *testing.T) {
+	store := newMemory()
+	facts := besieged(decoyHosts("a", 12001))
+	res, _ := siege(t, store, 1000, facts)
+	stored := storedHosts(store)
+	// 1,000 of the thief, of which one is the victim's, one of the rival, and the count.
+	if len(stored) != 1002 {
+		t.Errorf("%d findings are stored", len(stored))
+	}
+	for _, must := range []string{"zz.example.com", "blog.example.com", "thiefmore findings"} {
+		if stored[must] != audit.StateOpen {
+			t.Errorf("%s is not stored", must)
+		}
+	}
+	failures := res.Failures()
+	if len(failures) != 1 || failures[0].Where != "findings of namespace thief" || !strings.HasPrefix(failures[0].Reason, "and 11002 more of one-owner-per-host") {
+		t.Errorf("failures: %q", failures)
+	}
+	for _, f := range res.Findings {
+		if f.Verdict == "too-many" && (!slices.Equal(f.Owners, []string{"accomplice", "thief"}) || !strings.Contains(f.Message, "And 11002 more of namespace thief")) {
+			t.Errorf("the count goes to %q: %s", f.Owners, f.Message)
+		}
+	}
+	writes := store.writes
+	if siege(t, store, 1000, facts); store.writes != writes {
+		t.Errorf("the same world is written %d times", store.writes-writes)
+	}
+}
+
+func TestOnlyFindingOfAnOwnerIsStoredBeyondTheLimit(t *testing.T) {
+	store := newMemory()
+	siege(t, store, 10, besieged(decoyHosts("a", 40)))
+	facts := besieged(decoyHosts("a", 40)) // the store is full of decoys by now
+	facts.Namespaces = append(facts.Namespaces, ownedNamespace("late", "late"))
+	facts.Ingresses = append(facts.Ingresses, claiming("late", 3*time.Hour, "late.example.com"))
+	facts.Ingresses[3].Hosts = append(facts.Ingresses[3].Hosts, snapshot.HostClaim{Host: "late.example.com", Source: snapshot.FromRule})
+	siege(t, store, 10, facts)
+	if s := storedHosts(store); s["late.example.com"] != audit.StateOpen || len(s) != 10+1+1+1 {
+		t.Errorf("stored are %v", s)
+	}
+}
+
+// What is not stored one by one is no reason to resolve what is, and a thief that has no
+// more than the limit is counted no longer.
+func TestCountResolvesNothing(t *testing.T) {
+	store := newMemory()
+	siege(t, store, 10, besieged(decoyHosts("a", 40)))
+	was := storedHosts(store)
+	siege(t, store, 10, besieged(slices.Concat(decoyHosts("A", 100), decoyHosts("a", 40))))
+	for name, state := range storedHosts(store) {
+		if state != was[name] {
+			t.Errorf("%s is %s, was %q", name, state, was[name])
+		}
+	}
+	siege(t, store, 10, besieged(nil))
+	for name, state := range storedHosts(store) {
+		want := audit.StateResolved
+		if name == "zz.example.com" || name == "blog.example.com" {
+			want = audit.StateOpen
+		}
+		if state != want {
+			t.Errorf("%s is %s", name, state)
+		}
+	}
+	// Others take the place of what is resolved.
+	siege(t, store, 10, besieged(decoyHosts("b", 4)))
+	if s := storedHosts(store); s["b00003.example.com"] != audit.StateOpen || len(s) != 12 {
+		t.Errorf("stored are %v", s)
 	}
 }

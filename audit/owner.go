@@ -56,7 +56,12 @@ func (o *owners) of(m *snapshot.Meta) rules.Owner {
 	case own.Value == "" || own.Value == ns.owner.Name:
 		return ns.owner
 	case !ns.owner.Known(), ns.shared && !ns.registry:
-		return rules.Owner{Name: own.Value, Namespace: name, Source: sourceOf(own, "the "+m.Kind)}
+		// The label that shares a Namespace does not say whose it is. The config, which lists
+		// a namespace as shared, says that what its objects name is to be believed.
+		return rules.Owner{
+			Name: own.Value, Namespace: name, Source: sourceOf(own, "the "+m.Kind),
+			Unverified: !ns.owner.Known() && !o.config.Owners.Shared(name),
+		}
 	case ns.shared:
 		return ns.owner
 	}
@@ -192,6 +197,18 @@ func (o *owners) all() []NamespaceOwner {
 			row.Channel, row.Allowed = o.config.Slack.ChannelFrom.Channel(n.channel)
 		}
 		out = append(out, row)
+	}
+	return out
+}
+
+// named returns the owners of namespaces and those of the config.
+func named(ownership []NamespaceOwner, c *config.Config) map[string]bool {
+	out := map[string]bool{"cluster": true}
+	for _, n := range ownership {
+		out[n.Owner] = true
+	}
+	for _, t := range c.Owners.Teams {
+		out[t.Name] = true
 	}
 	return out
 }

@@ -57,6 +57,11 @@ type Published struct {
 	Failed      []Failure    // could not be written, by ID
 	// Deliveries are the messages to owners, by sender, owner and result.
 	Deliveries []Delivery
+	// OverLimit says of which namespaces not every finding is stored one by one, by
+	// namespace and rule, and NotStored is how many are not. A tenant can cause that for as
+	// long as they like: it is no success, but does not make the sweep incomplete.
+	OverLimit []Failure
+	NotStored int
 	// Problems are what else was not published as it should be, by stage and
 	// Where. Each makes the sweep fail.
 	Problems []Failure
@@ -88,7 +93,7 @@ func SweepAndPublish(ctx context.Context, src Source, set []*rules.Rule, c *conf
 	}
 	published, err := p.publish(l, s, res)
 	if published != nil {
-		res.Unpublished, res.Deliveries = slices.Concat(published.Failed, published.Problems), published.Deliveries
+		res.Unpublished, res.Deliveries = slices.Concat(published.Failed, published.OverLimit, published.Problems), published.Deliveries
 	}
 	if err != nil {
 		return res, published, res.unpublished(err)
@@ -123,7 +128,7 @@ func (s thenSource) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot
 func (p *Published) findings() []Finding {
 	ev := Evaluation{}
 	for _, t := range p.Transitions {
-		if !t.Delete && t.Record.State != StateResolved {
+		if !t.Delete && t.Why != ReasonKept && t.Record.State != StateResolved {
 			ev.Findings = append(ev.Findings, t.current())
 		}
 	}
@@ -156,10 +161,11 @@ func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) 
 	for i, st := range l.stored {
 		records[i], versions[st.ID] = st.Record, st
 	}
-	ev := &s.evaluation
+	ev, overLimit, notStored := r.limit(records, &s.evaluation)
 	p.fit(ev)
 	transitions := r.Reconcile(records, ev)
 	out := &Published{Newer: l.newer}
+	defer func() { out.OverLimit, out.NotStored = overLimit, notStored }()
 	if doubtful := needConfirmation(transitions); len(doubtful) > 0 {
 		confirmed, err := s.confirm(ctx, p.Source, doubtful)
 		if err != nil {
@@ -169,7 +175,7 @@ func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) 
 		// What could not be read again is as unknown as what could not be read.
 		res.Problems = slices.Concat(res.Problems, confirmed.Problems)
 		out.Dropped = confirmed.Dropped
-		ev = &confirmed.Evaluation
+		ev, overLimit, notStored = r.limit(records, &confirmed.Evaluation)
 		p.fit(ev)
 		transitions = r.Reconcile(records, ev)
 	}

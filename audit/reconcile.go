@@ -19,8 +19,12 @@ type Reconciler struct {
 	Clock time.Time
 	Hold  func(rule string) Hold
 	Keep  time.Duration // how long a resolved finding is kept
-	// MaxNew is how many findings one sweep may open before it is a storm.
+	// MaxNew is how many findings that one namespace caused a sweep may open before they
+	// are a storm.
 	MaxNew int
+	// MaxStored is how many findings are stored of those that one namespace caused, apart
+	// from one for each of their owners. Zero is no limit.
+	MaxStored int
 	// Senders returns the names of the senders that notify an owner of the findings
 	// of a rule. Without it no one is notified.
 	Senders func(rule, owner string) []string
@@ -60,7 +64,7 @@ func (r Reconciler) Reconcile(stored []Record, ev *Evaluation) []Transition {
 		}
 		setPending(&out[i], r.Senders, r.MaxNotifications, r.clock())
 	}
-	r.markStorm(out)
+	r.markStorms(out, ev)
 	slices.SortFunc(out, func(a, b Transition) int { return cmp.Compare(a.Record.ID, b.Record.ID) })
 	return out
 }
@@ -81,9 +85,18 @@ func (r Reconciler) first(f Finding) Transition {
 	return t
 }
 
-// hold keeps a finding pending for as long as its rule asks, then opens it.
+// remembered is how long a provisional finding that is gone stays pending, from when it
+// was first seen: someone may delete and create an object again and again.
+const remembered = time.Hour
+
+// hold keeps a finding pending for as long as its rule asks, and a provisional one until
+// a second sweep sees it, then opens it.
 func (r Reconciler) hold(rec Record, open Reason) Transition {
 	h := r.Hold(rec.Rule)
+	if rec.Provisional && rec.Sweeps < 2 {
+		rec.State, rec.Reason = StatePending, ReasonProvisional
+		return Transition{Record: rec, Why: ReasonPending, Write: true}
+	}
 	if rec.Sweeps < h.Sweeps || r.Now.Sub(rec.FirstSeen) < h.For {
 		rec.State, rec.Reason = StatePending, ReasonPending
 		return Transition{Record: rec, Why: ReasonPending, Write: true}
@@ -105,7 +118,7 @@ func (r Reconciler) stored(rec Record, index *evaluated) Transition {
 		t.overflow = overflow
 		return t
 	case rec.State == StateResolved:
-		if r.Now.Sub(rec.ResolvedAt) > r.Keep {
+		if r.Now.Sub(rec.ResolvedAt) > r.Keep || index.evicted[rec.ID] {
 			return Transition{Record: rec, Why: ReasonExpired, Delete: true}
 		}
 		return Transition{Record: rec, Why: ReasonKept}
@@ -121,6 +134,9 @@ func (r Reconciler) stored(rec Record, index *evaluated) Transition {
 	}
 	// No one was notified of a finding that never opened: it leaves no trace.
 	if rec.State == StatePending || rec.State == "" {
+		if why == ReasonResolved && rec.Reason == ReasonProvisional && r.Now.Sub(rec.FirstSeen) < remembered {
+			return Transition{Record: rec, Why: ReasonKept}
+		}
 		return Transition{Record: rec, Why: ReasonGone, Delete: true}
 	}
 	rec.State, rec.Reason, rec.ResolvedAt = StateResolved, why, r.Now
@@ -143,6 +159,9 @@ func (r Reconciler) seen(rec Record, f Finding, churn Churn) Transition {
 	case StateResolved:
 		rec.FirstSeen, rec.Sweeps, rec.Storm = r.Now, 1, false
 		rec.Reopened++
+		if r.Now.Sub(was.ResolvedAt) < remembered {
+			rec.Provisional = false // earlier sweeps saw it
+		}
 		return r.hold(rec, ReasonReopened)
 	}
 	if sameContent(was.Finding, f, churn) {
@@ -158,24 +177,6 @@ func (r Reconciler) seen(rec Record, f Finding, churn Churn) Transition {
 		t.Why, t.Record.Reason = ReasonChanged, ReasonChanged
 	}
 	return t
-}
-
-// markStorm flags the findings that are new to owners if there are too many.
-func (r Reconciler) markStorm(all []Transition) {
-	n := 0
-	for i := range all {
-		if all[i].isNewToOwners() {
-			n++
-		}
-	}
-	if r.MaxNew <= 0 || n <= r.MaxNew {
-		return
-	}
-	for i := range all {
-		if all[i].isNewToOwners() {
-			all[i].Record.Storm = true
-		}
-	}
 }
 
 // tolerance is how far ahead a stored time may be without being corrected.

@@ -59,8 +59,15 @@ func TestReconcile(t *testing.T) {
 	subject := audit.RuleSubject{Rule: "probe", Subject: shop().Subject}
 	twoSweeps, anHour := audit.Hold{Sweeps: 2}, audit.Hold{For: time.Hour}
 	route, other := snapshot.Ref{Kind: "Route", Namespace: "shop", Name: "web"}, snapshot.Ref{Kind: "Route", Namespace: "shop", Name: "api"}
-	worse := shop()
+	worse, going := shop(), shop()
 	worse.Message = "it is wide open"
+	going.Provisional = true
+	// seenOnce is a pending record of a finding that was provisional, of some time ago.
+	seenOnce := func(ago time.Duration) []audit.Record {
+		return record(audit.StatePending, func(r *audit.Record) {
+			r.Reason, r.Sweeps, r.FirstSeen = audit.ReasonProvisional, 1, now.Add(-ago)
+		})
+	}
 	for _, c := range []struct {
 		name   string
 		stored []audit.Record
@@ -98,6 +105,18 @@ func TestReconcile(t *testing.T) {
 		{name: "one that was left bare waits for its rule to run", stored: record("", nil), ev: outcome(audit.RuleSkipped), why: audit.ReasonCarriedOver},
 		{name: "a resolved one is kept for a while", stored: record(audit.StateResolved, nil), ev: ran(), why: audit.ReasonKept, state: audit.StateResolved},
 		{name: "a resolved one is deleted in the end", stored: record(audit.StateResolved, func(r *audit.Record) { r.ResolvedAt = now.Add(-25 * time.Hour) }), ev: ran(), why: audit.ReasonExpired, gone: true},
+		{name: "a provisional one waits for a second sweep", ev: ran(going), why: audit.ReasonPending, state: audit.StatePending, write: true},
+		{name: "the second sweep that sees a provisional one opens it", stored: seenOnce(time.Minute), ev: ran(going), why: audit.ReasonOpened, state: audit.StateOpen, write: true},
+		{name: "so does one that sees it for certain", stored: seenOnce(time.Minute), ev: ran(shop()), why: audit.ReasonOpened, state: audit.StateOpen, write: true},
+		{name: "an open one that is provisional now stays open", stored: record(audit.StateOpen, nil), ev: ran(going), why: audit.ReasonConfirmed, state: audit.StateOpen},
+		{name: "a provisional one that is gone is remembered for an hour", stored: seenOnce(59 * time.Minute), ev: ran(), why: audit.ReasonKept, state: audit.StatePending},
+		{name: "a provisional one that is gone for longer leaves no trace", stored: seenOnce(61 * time.Minute), ev: ran(), why: audit.ReasonGone, gone: true},
+		{name: "a provisional one of a retired rule leaves no trace", stored: seenOnce(time.Minute), ev: &audit.Evaluation{}, why: audit.ReasonGone, gone: true},
+		{name: "one that was resolved just now and is provisional is opened again", stored: record(audit.StateResolved, nil), ev: ran(going), why: audit.ReasonReopened, state: audit.StateOpen, write: true},
+		{
+			name: "one that was resolved long ago and is provisional waits", stored: record(audit.StateResolved, func(r *audit.Record) { r.ResolvedAt = now.Add(-2 * time.Hour) }),
+			ev: ran(going), why: audit.ReasonPending, state: audit.StatePending, write: true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return c.hold }, Keep: 24 * time.Hour}
@@ -190,7 +209,7 @@ func TestSignificantChange(t *testing.T) {
 }
 
 // Of a Route that cannot be read any more it is not known whether it still claims
-// the host, so the finding stays; once it is on its way out it claims nothing.
+// the host, so the finding stays, also while it is being deleted.
 func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 	route := func(team string) snapshot.HostObject {
 		return snapshot.HostObject{
@@ -201,7 +220,7 @@ func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 	unread := route("team-b")
 	unread.Hosts, unread.Err = nil, "no such key: spec"
 	leaving := unread
-	leaving.Deleting = true
+	leaving.Deletion = &snapshot.Deletion{}
 	conf := config.Default()
 	rule := hosts.Rule()
 	evaluate := func(routes ...snapshot.HostObject) *audit.Evaluation {
@@ -223,7 +242,7 @@ func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 		says string
 		last snapshot.HostObject
 		want audit.Reason
-	}{{"it is unread", unread, audit.ReasonCarriedOver}, {"it is unread and leaving", leaving, audit.ReasonResolved}} {
+	}{{"it is unread", unread, audit.ReasonCarriedOver}, {"it is unread and leaving", leaving, audit.ReasonCarriedOver}} {
 		got := r.Reconcile([]audit.Record{opened[0].Record}, evaluate(route("team-a"), c.last))
 		if len(got) != 1 || got[0].Why != c.want {
 			t.Errorf("where %s: got %+v, want %s", c.says, got, c.want)

@@ -67,6 +67,11 @@ func (r *Result) EvaluateWith(facts snapshot.Facts) Evaluation {
 // incomplete sweep does not show may still exist.
 func (r *Result) Complete() bool { return len(r.gaps()) == 0 }
 
+// Swept reports whether everything was read and every rule ran, apart from single objects
+// that could not be read or evaluated. Someone can hold such a fault in their own namespace
+// for ever, so it must not look like a sweep that fails: it is counted by itself.
+func (r *Result) Swept() bool { return len(r.gaps()) == len(r.Faults) }
+
 // ObjectFault is an object that could not be read or evaluated.
 type ObjectFault struct {
 	snapshot.Fault
@@ -86,11 +91,13 @@ func (r *Result) NotEvaluated() int {
 	return n
 }
 
-// Worst returns the severity of the worst finding, zero if there is none.
+// Worst returns the severity of the worst finding that is open, zero if there is none.
 func (r *Result) Worst() rules.Severity {
 	var worst rules.Severity
 	for _, f := range r.Findings {
-		worst = max(worst, f.Severity)
+		if f.State != StatePending {
+			worst = max(worst, f.Severity)
+		}
 	}
 	return worst
 }

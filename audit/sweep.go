@@ -133,15 +133,22 @@ func Filter(r *Result, namespaces []string) {
 	}
 	r.Only = slices.Clone(namespaces)
 	slices.Sort(r.Only)
-	concerns := func(s rules.Subject, objects []rules.Object) bool {
-		return slices.Contains(namespaces, s.Namespace) ||
-			s.Kind == rules.SubjectNamespace && slices.Contains(namespaces, s.Name) ||
-			slices.ContainsFunc(objects, func(o rules.Object) bool { return slices.Contains(namespaces, o.Namespace) })
-	}
-	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return !concerns(f.Subject, f.Objects) })
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return !Concerns(&f, namespaces) })
 	// What is said of all manifests concerns each namespace.
 	r.Advisories = slices.DeleteFunc(r.Advisories, func(a Advisory) bool {
-		return a.Rule != RuleManifests && !concerns(a.Subject, a.Objects)
+		return a.Rule != RuleManifests && !concerns(a.Subject, a.Objects, namespaces)
 	})
 	r.Isolation = slices.DeleteFunc(r.Isolation, func(i rules.Isolation) bool { return !slices.Contains(namespaces, i.Namespace) })
+}
+
+// Concerns reports whether a finding is on one of the given namespaces or on an object in
+// it, or whether none are given.
+func Concerns(f *Finding, namespaces []string) bool {
+	return len(namespaces) == 0 || concerns(f.Subject, f.Objects, namespaces)
+}
+
+func concerns(s rules.Subject, objects []rules.Object, namespaces []string) bool {
+	return slices.Contains(namespaces, s.Namespace) ||
+		s.Kind == rules.SubjectNamespace && slices.Contains(namespaces, s.Name) ||
+		slices.ContainsFunc(objects, func(o rules.Object) bool { return slices.Contains(namespaces, o.Namespace) })
 }

@@ -87,7 +87,7 @@ func TestSweepReportsWhatWasReadAndEvaluated(t *testing.T) {
 		Problems: []audit.Problem{{Where: "z.yaml document 1"}, {Where: "a.yaml document 2"}},
 		Rules:    []audit.Outcome{{Rule: "probe", Status: audit.RuleRan}},
 		Findings: []audit.Finding{{
-			ID: rules.ID("probe", subject), Rule: "probe", Severity: rules.High, Subject: subject,
+			ID: rules.ID("probe", subject), Rule: "probe", Severity: rules.High, Subject: subject, Culprit: "shop",
 			Owners: []string{"namespace shop"}, State: audit.StateOpen, FirstSeen: now,
 		}},
 		Advisories: []audit.Advisory{{Rule: "probe", Subject: subject, Owners: []string{}, Message: "look"}},

@@ -69,6 +69,8 @@ const (
 
 // Input is all that a rule evaluates.
 type Input struct {
+	// Now is when the sweep started.
+	Now time.Time
 	// View gives access to the kinds that the rule needs.
 	View *snapshot.View
 	// Owner returns the owner of an object. It never fails.
@@ -77,6 +79,9 @@ type Input struct {
 	Directions []snapshot.Direction
 	// Exempt reports whether the config exempts a namespace from the rule.
 	Exempt func(namespace string) bool
+	// TrustedSolver reports whether the config trusts the solvers of ACME challenges in a
+	// namespace. It is nil if it trusts none.
+	TrustedSolver func(namespace string) bool
 	// Previous returns what an earlier sweep found for a namespace and a direction.
 	// It is nil if no earlier sweep is known.
 	Previous func(namespace string, d snapshot.Direction) Previous
@@ -100,6 +105,10 @@ type Result struct {
 	// violation that involved one of them and is gone may still exist. They make the
 	// sweep incomplete.
 	Unread []snapshot.Fault
+	// Dependent are objects that were read, but whose subjects depend on one that was
+	// not, such as the routes of a Gateway: a violation that involved one of them and is
+	// gone may still exist.
+	Dependent []snapshot.Ref
 	// Exempted are subjects that the config exempts: the absence of a violation
 	// does not mean that one was resolved.
 	Exempted []Subject

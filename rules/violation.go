@@ -15,8 +15,16 @@ type Violation struct {
 	Subject Subject
 	// Verdict is the rule's word for what is wrong, such as "missing".
 	Verdict string
+	// Provisional is true if the violation rests on objects that may be gone soon, because
+	// they are being deleted. It is pending until another sweep sees a violation of the
+	// subject.
+	Provisional bool
 	// Downgrade is the number of steps by which the severity is below the rule's.
 	Downgrade uint8
+	// Culprit is the namespace that caused the violation, which is the one that counts
+	// against limits. It must not follow from what the accused can write. Empty: the
+	// namespace of the subject, or else that of the newest object.
+	Culprit string
 	// Owners must act. The list may contain duplicates.
 	Owners []Owner
 	// Message says what is wrong, Cause what is known about how it happened, and

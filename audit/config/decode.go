@@ -269,7 +269,7 @@ func (d *decoder) fields(n *yaml.Node, path string, out reflect.Value) {
 // unknown refuses a key. The key that was probably meant counts as broken, so that it
 // is not also reported as missing.
 func (d *decoder) unknown(k *yaml.Node, path, key string, known []string) {
-	if meant := suggest(key, known); meant != "" {
+	if meant := Suggest(key, known); meant != "" {
 		d.broken[join(path, meant)] = true
 		d.refuse(k, join(path, key), "unknown key, did you mean %s?", meant)
 		return

@@ -114,9 +114,9 @@ func clip(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// suggest returns the known word that was probably meant, or "": the nearest by edit
+// Suggest returns the known word that was probably meant, or "": the nearest by edit
 // distance, or one with the same prefix.
-func suggest(word string, known []string) string {
+func Suggest(word string, known []string) string {
 	word = strings.ToLower(word)
 	if word == "" || len(word) > 64 {
 		return "" // not a misspelled key, and comparing takes time

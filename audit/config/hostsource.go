@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -16,6 +17,14 @@ type Hosts struct {
 	// ExternalDNSPrefixes are the prefixes below which external-dns reads its
 	// annotations, its --annotation-prefix; by default those of all its versions.
 	ExternalDNSPrefixes []AnnotationPrefix `yaml:"externalDNSPrefixes"`
+	// TrustedSolvers are the namespaces whose solvers of ACME challenges claim no host
+	// although nothing else there does.
+	TrustedSolvers []Glob `yaml:"trustedSolvers"`
+}
+
+// TrustsSolvers reports whether the solvers of ACME challenges in a namespace are trusted.
+func (h *Hosts) TrustsSolvers(namespace string) bool {
+	return slices.ContainsFunc(h.TrustedSolvers, func(g Glob) bool { return g.Match(namespace) })
 }
 
 // Prefixes returns the prefixes of the annotations of external-dns.
@@ -83,6 +92,7 @@ func (h *HostSource) override(s hostsource.Source) hostsource.Source {
 	if !h.Hosts.compiled.IsZero() {
 		// The expression alone says what an object claims.
 		s.Hosts, s.Fields, s.Proxies = h.Hosts.compiled, nil, hostsource.NoProxies
+		s.Solvers = hostsource.Expression{}
 	}
 	if h.Wildcard != "" {
 		s.Deep = h.Wildcard == ManyLabels

@@ -55,7 +55,7 @@ func (v *validator) unknownRule(name string) string {
 	}
 	slices.Sort(known)
 	hint := ""
-	if meant := suggest(name, known); meant != "" {
+	if meant := Suggest(name, known); meant != "" {
 		hint = fmt.Sprintf(", did you mean %s?", meant)
 	}
 	return fmt.Sprintf("unknown rule%s (rules: %s)", hint, strings.Join(known, ", "))
@@ -252,7 +252,7 @@ func suggestSource(kind snapshot.Kind, ready []hostsource.Source) string {
 		known[i] = string(ready[i].Kind)
 	}
 	slices.Sort(known)
-	if meant := suggest(string(kind), known); meant != "" {
+	if meant := Suggest(string(kind), known); meant != "" {
 		return fmt.Sprintf(", did you mean %s?", meant)
 	}
 	return ", want one of: " + strings.Join(known, ", ")

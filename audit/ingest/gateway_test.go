@@ -77,8 +77,9 @@ spec:
 	sameFacts(t, snapshot.Facts{Gateways: []snapshot.Gateway{{
 		Meta: snapshot.Meta{
 			Group: gatewayGroup, Kind: "Gateway", Namespace: "platform", Name: "edge",
-			Created: time.Date(2027, 1, 15, 11, 0, 0, 0, time.UTC), Deleting: true,
-			Owner: snapshot.OwnerKey{Value: "platform", Key: "owner"},
+			Created:  time.Date(2027, 1, 15, 11, 0, 0, 0, time.UTC),
+			Deletion: &snapshot.Deletion{At: time.Date(2027, 1, 16, 11, 0, 0, 0, time.UTC)},
+			Owner:    snapshot.OwnerKey{Value: "platform", Key: "owner"},
 		},
 		Class:   "shared",
 		Default: true,
@@ -136,12 +137,12 @@ func TestGatewayKindsBearMissingFields(t *testing.T) {
 	}
 }
 
-func TestGatewayKindsRefuseWhatTheyAreNot(t *testing.T) {
+func TestGatewayKindsNameWhatTheyAreNot(t *testing.T) {
 	custom := gatewayCustom(t, "HTTPRoute")
 	var facts snapshot.Facts
 	err := custom.Take(ingest.New(nil), []byte(`{"metadata": {"name": "bad"}, "spec": {"hostnames": "shop.example.com"}}`), &facts)
-	if err == nil || len(facts.Routes) > 0 {
-		t.Errorf("took hostnames that are no list: %v, %v", facts.Routes, err)
+	if err != nil || len(facts.Routes) > 0 || len(facts.Faults) != 1 || facts.Faults[0].Name != "bad" {
+		t.Errorf("took hostnames that are not a list: %v, %v, %v", facts.Routes, facts.Faults, err)
 	}
 }
 

@@ -111,10 +111,7 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	}
 	f := snapshot.HostObject{Meta: in.meta(s.Kind.Group(), s.Object, &o.Metadata)}
 	f.HostsSet, f.Creator = hostsSet(&o.Metadata, s.Fields), in.creator(&o.Metadata)
-	switch {
-	case f.Deleting:
-		return f, nil // it no longer claims anything
-	case len(data) > maxHostObject:
+	if len(data) > maxHostObject {
 		f.Err = fmt.Sprintf("it is larger than %d MiB", maxHostObject>>20)
 		return f, nil
 	}
@@ -125,11 +122,13 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	claims, err := s.Read(ctx, withoutNulls(whole))
 	switch {
 	case ctx.Err() != nil:
-		return snapshot.HostObject{}, context.Cause(ctx)
+		return snapshot.HostObject{}, fmt.Errorf("%w: %w", errEnded, context.Cause(ctx))
 	case err != nil:
 		f.Err = err.Error()
 	}
-	f.Hosts, f.Invalid, f.Bindings = claims.Hosts, claims.Invalid, claims.Bindings
+	f.Hosts, f.Expressions, f.Bindings = claims.Hosts, claims.Expressions, claims.Bindings
+	f.Invalid, f.Unread = claims.Invalid, claims.Unread
+	f.Solver = claims.Solver
 	return f, nil
 }
 

@@ -86,10 +86,22 @@ func TestHostObjectThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestHostObjectsThatAreDeletedAreNotRead(t *testing.T) {
-	const manifest = `{metadata: {name: a, namespace: b, deletionTimestamp: "2027-01-16T12:00:00Z"}, spec: {host: a.com}}`
-	if got := takeHosts(t, gates(t, "object.nothing"), manifest); !got.Deleting || got.Err != "" {
-		t.Errorf("got %+v", got)
+// Anyone can add any number of finalizers of any length to their objects.
+func TestFinalizersAreNamed(t *testing.T) {
+	at := time.Date(2027, 1, 16, 12, 0, 0, 0, time.UTC)
+	long := strings.Repeat("a", 400)
+	for _, c := range []struct{ finalizers, want string }{
+		{"[]", ""},
+		{"[example.com/keep]", "finalizer example.com/keep"},
+		{"[example.com/b, example.com/a]", "finalizers example.com/a, example.com/b"},
+		{"[e, d, c, b, a]", "finalizers a, b, c and 2 more"},
+		{"[" + long + "]", "finalizer " + long[:290] + "..."},
+	} {
+		manifest := `{metadata: {name: a, namespace: b, deletionTimestamp: "2027-01-16T12:00:00Z", finalizers: ` + c.finalizers + `}, spec: {host: a.com}}`
+		got := takeHosts(t, gates(t, "object.spec.host"), manifest)
+		if want := (snapshot.Deletion{At: at, Held: c.want}); !got.Deleting() || *got.Deletion != want || len(got.Hosts) != 1 {
+			t.Errorf("finalizers %.60s: got %+v with %v, want %+v", c.finalizers, got.Deletion, got.Hosts, want)
+		}
 	}
 }
 
@@ -144,7 +156,7 @@ func TestHostObjectAfterTheEnd(t *testing.T) {
 	custom := ingest.HostKind(ctx, gates(t, "object.metadata.name"))
 	var facts snapshot.Facts
 	err := custom.Take(ingest.New(nil), []byte(`{"metadata": {"name": "a"}}`), &facts)
-	if fmt.Sprint(err) != "decode Gate: over" || len(facts.HostObjects) > 0 {
+	if fmt.Sprint(err) != "the reading has ended: over" || len(facts.HostObjects)+len(facts.Faults) > 0 {
 		t.Errorf("got %v and %v", facts.HostObjects, err)
 	}
 }

@@ -358,11 +358,16 @@ func fullMeta() metav1.ObjectMeta {
 	}
 }
 
+// wantDeletion is the deletion of fullMeta.
+func wantDeletion() *snapshot.Deletion {
+	return &snapshot.Deletion{At: time.Date(2027, 1, 15, 12, 0, 0, 0, time.UTC)}
+}
+
 // wantMeta is the fact of fullMeta.
 func wantMeta(group, kind string) snapshot.Meta {
 	return snapshot.Meta{
 		Group: group, Kind: kind, Namespace: "shop", Name: "web",
-		Created: time.Date(2027, 1, 15, 11, 0, 0, 0, time.UTC), Deleting: true,
+		Created: time.Date(2027, 1, 15, 11, 0, 0, 0, time.UTC), Deletion: wantDeletion(),
 		Owner: snapshot.OwnerKey{Value: "team-a", Key: "owner"},
 	}
 }

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -41,19 +40,29 @@ type Custom struct {
 // take adds the facts of an object, given as JSON.
 type take func(in *Ingester, data []byte, f *snapshot.Facts) error
 
+// errEnded is returned once the context of a reading has ended.
+var errEnded = errors.New("the reading has ended")
+
 // ErrOther is returned for an object that is not one of those in Only.
 var ErrOther = errors.New("not one of the objects that matter of its kind")
 
-// Take adds the facts of an object, given as JSON. It returns ErrOther where
-// Only leaves the object out.
+// Take adds the facts of an object, given as JSON. One that can't be read becomes a
+// fault. Take returns ErrOther where Only leaves the object out, and an error where no
+// object can be read any more.
 func (c *Custom) Take(in *Ingester, data []byte, f *snapshot.Facts) error {
-	err := c.take(in, data, f)
-	if errors.Is(err, ErrOther) {
+	err := in.Add(f, func() error { return c.take(in, data, f) })
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ErrOther) || errors.Is(err, errEnded) {
 		return err
 	}
-	if err != nil {
-		return fmt.Errorf("decode %s: %w", c.Object, err)
+	fault, facts := c.fault(in, data, err)
+	if len(c.Only) > 0 && fault.Name != "" && !slices.Contains(c.Only, types.NamespacedName{Namespace: fault.Namespace, Name: fault.Name}) {
+		return ErrOther
 	}
+	AddFault(f, fault)
+	f.Append(facts)
 	return nil
 }
 

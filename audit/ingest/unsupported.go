@@ -20,6 +20,12 @@ func Unsupported(kind snapshot.Kind, object, namespace string) snapshot.Unsuppor
 	return u
 }
 
+// UnsupportedObject returns the fact of a policy that the program cannot evaluate, given
+// as JSON. One whose metadata can't be read may apply to any namespace.
+func UnsupportedObject(kind snapshot.Kind, object string, data []byte) snapshot.Unsupported {
+	return Unsupported(kind, object, textOf(membersOf(membersOf(data)["metadata"])["namespace"]))
+}
+
 // knownKind is an unsupported kind of which it is known what its objects cannot do.
 type knownKind struct {
 	group, object string

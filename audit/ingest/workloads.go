@@ -13,16 +13,16 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// Namespace returns the fact of a Namespace. One that is being deleted counts as
-// terminating even before its phase says so.
+// Namespace returns the fact of a Namespace.
 func (in *Ingester) Namespace(o *corev1.Namespace) snapshot.Namespace {
-	return snapshot.Namespace{
+	f := snapshot.Namespace{
 		Meta:        in.meta("", "Namespace", &o.ObjectMeta),
 		Labels:      in.labelSet(o.Labels),
-		Terminating: o.DeletionTimestamp != nil || o.Status.Phase == corev1.NamespaceTerminating,
 		Annotations: in.annotations(o.Annotations),
 		Channel:     in.channelOf(o),
 	}
+	f.Deletion = namespaceDeletion(o)
+	return f
 }
 
 // longestAnnotation is more bytes than the name of a team has, or of a channel.

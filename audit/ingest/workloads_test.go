@@ -17,14 +17,18 @@ func TestNamespace(t *testing.T) {
 	meta := metav1.ObjectMeta{Name: "shop", UID: "1", Labels: map[string]string{"team": "team-a"}}
 	deleted := meta
 	deleted.DeletionTimestamp = new(metav1.NewTime(born))
-	fact := func(deleting, terminating bool) snapshot.Namespace {
+	held := deleted
+	held.Finalizers = []string{"example.com/keep"}
+	left := func(kind corev1.NamespaceConditionType, status corev1.ConditionStatus, message string) corev1.NamespaceCondition {
+		return corev1.NamespaceCondition{Type: kind, Status: status, Message: message}
+	}
+	fact := func(deletion *snapshot.Deletion) snapshot.Namespace {
 		return snapshot.Namespace{
 			Meta: snapshot.Meta{
-				Kind: "Namespace", Name: "shop", Deleting: deleting,
+				Kind: "Namespace", Name: "shop", Deletion: deletion,
 				Owner: snapshot.OwnerKey{Value: "team-a", Key: "team"},
 			},
-			Labels:      labels("team", "team-a"),
-			Terminating: terminating,
+			Labels: labels("team", "team-a"),
 		}
 	}
 	for _, c := range []struct {
@@ -39,15 +43,33 @@ func TestNamespace(t *testing.T) {
 		}, {
 			name:   "an active Namespace keeps its labels",
 			object: corev1.Namespace{ObjectMeta: meta, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}},
-			want:   fact(false, false),
+			want:   fact(nil),
 		}, {
 			name:   "a Namespace in phase Terminating is terminating",
 			object: corev1.Namespace{ObjectMeta: meta, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceTerminating}},
-			want:   fact(false, true),
+			want:   fact(&snapshot.Deletion{}),
 		}, {
 			name:   "a Namespace that was deleted is terminating, whatever its phase says",
 			object: corev1.Namespace{ObjectMeta: deleted, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}},
-			want:   fact(true, true),
+			want:   fact(&snapshot.Deletion{At: born.UTC()}),
+		}, {
+			name:   "a Namespace has a finalizer of its own",
+			object: corev1.Namespace{ObjectMeta: held},
+			want:   fact(&snapshot.Deletion{At: born.UTC(), Held: "finalizer example.com/keep"}),
+		}, {
+			name: "the namespace controller says what holds a Namespace",
+			object: corev1.Namespace{ObjectMeta: deleted, Status: corev1.NamespaceStatus{Conditions: []corev1.NamespaceCondition{
+				left(corev1.NamespaceDeletionContentFailure, corev1.ConditionFalse, "All content successfully deleted"),
+				left(corev1.NamespaceContentRemaining, corev1.ConditionTrue, "Some resources are remaining: ingresses.networking.k8s.io has 1 resource instances"),
+				left(corev1.NamespaceFinalizersRemaining, corev1.ConditionTrue, "Some content has finalizers remaining: example.com/keep in 1 resource instances"),
+			}}},
+			want: fact(&snapshot.Deletion{At: born.UTC(), Held: `"Some content has finalizers remaining: example.com/keep in 1 resource instances"`}),
+		}, {
+			name: "a condition that no longer holds says nothing",
+			object: corev1.Namespace{ObjectMeta: deleted, Status: corev1.NamespaceStatus{Conditions: []corev1.NamespaceCondition{
+				left(corev1.NamespaceFinalizersRemaining, corev1.ConditionFalse, "All content-preserving finalizers finished"),
+			}}},
+			want: fact(&snapshot.Deletion{At: born.UTC()}),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) { same(t, c.want, newIngester().Namespace(&c.object)) })
@@ -113,8 +135,8 @@ func TestPodIsFinishedWhenItsNetworkIsGone(t *testing.T) {
 
 func TestPodThatIsBeingDeletedStillHasItsNetwork(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: fullMeta(), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-	if got := newIngester().Pod(pod); !got.Deleting || got.Finished {
-		t.Errorf("deleting: %t, finished: %t", got.Deleting, got.Finished)
+	if got := newIngester().Pod(pod); !got.Deleting() || got.Finished {
+		t.Errorf("deleting: %t, finished: %t", got.Deleting(), got.Finished)
 	}
 }
 

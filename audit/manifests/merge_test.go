@@ -74,7 +74,7 @@ func TestReadMergeKeysKeepsYAML11(t *testing.T) {
 	in := "x: &x {owner: a}\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels: {<<: *x, owner: b}\nspec: {on: 0o7}\n---\n" +
 		"x: &x {app: a}\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, labels: {<<: *x, app: yes}}\n"
 	got, _ := read(t, stdin(strings.NewReader(in)))
-	if len(got.objects) != 1 || len(got.problems) != 1 || !strings.Contains(got.problems[0], "cannot unmarshal bool") {
+	if len(got.objects) != 1 || len(got.faults) != 1 || !strings.Contains(got.faults[0], "cannot unmarshal bool") {
 		t.Errorf("got %+v, want yes to be a boolean", got)
 	}
 }

@@ -169,19 +169,29 @@ func (r *reader) unreadHosts(gv schema.GroupVersion, kind string, data []byte) {
 func (r *reader) take(where string, gv schema.GroupVersion, e entry, text []byte) {
 	all := r.facts
 	r.facts, r.current = snapshot.Facts{}, current{where: where}
-	name, err := e.take(r, text)
+	var name types.NamespacedName
+	err := ingest.Safely(func() (err error) {
+		name, err = e.take(r, text)
+		return err
+	})
 	one := r.facts
 	r.facts = all
 	switch {
 	case errors.Is(err, ingest.ErrOther):
 		r.ignored[audit.IgnoredKind{Group: gv.Group, Version: gv.Version, Kind: e.name}]++
 		return
-	case errors.Is(err, errTemplate), err != nil && template(text):
+	case errors.Is(err, errTemplate), (err != nil || len(one.Faults) > 0) && template(text):
 		r.problems.lose(where, e.name, errTemplate)
 		return
 	case err != nil:
-		r.problems.lose(where, e.name, fmt.Errorf("decode %s: %w", e.name, err))
-		return
+		err = fmt.Errorf("decode %s: %w", e.name, err)
+		var named bool
+		if name, named = r.nameOf(e, text); !named {
+			r.problems.lose(where, e.name, err)
+			return
+		}
+		one = r.ingester.Unreadable(e.kind, e.name, text, err)
+		one.Faults[0].Namespace, one.Faults[0].Name = name.Namespace, name.Name
 	}
 	before, differs := r.seen.add(where, e.name, gv.String(), identity{e.kind, name}, &one)
 	if differs != "" {
@@ -240,13 +250,7 @@ func (r *reader) list(where string, items part, t typeMeta, depth int) bool {
 // unsupported records a policy that cannot be evaluated. Its kind has the name of its
 // objects, because manifests do not contain the plural.
 func (r *reader) unsupported(group, kind string, data []byte) {
-	var o struct {
-		Metadata metav1.ObjectMeta `json:"metadata"`
-	}
-	// One whose metadata cannot be read may apply to any namespace.
-	_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &o)
-	u := ingest.Unsupported(snapshot.KindOf(group, kind), kind, o.Metadata.Namespace)
-	r.facts.Unsupported = append(r.facts.Unsupported, u)
+	r.facts.Unsupported = append(r.facts.Unsupported, ingest.UnsupportedObject(snapshot.KindOf(group, kind), kind, data))
 }
 
 func (r *reader) ignoredKinds() []audit.IgnoredKind {
@@ -297,6 +301,19 @@ func (r *reader) complete(kind snapshot.Kind, data []byte, namespaced bool) ([]b
 	meta["name"], meta["namespace"] = name.Name, name.Namespace
 	data, err = json.Marshal(whole)
 	return data, name, err
+}
+
+// nameOf returns the name of an object that can't be decoded, and whether even that can be
+// read.
+func (r *reader) nameOf(e entry, data []byte) (types.NamespacedName, bool) {
+	var o struct {
+		Metadata metadata `json:"metadata"`
+	}
+	if kjson.UnmarshalCaseSensitivePreserveInts(data, &o) != nil {
+		return types.NamespacedName{}, false
+	}
+	name, err := r.completed(e.kind, o.Metadata, !snapshot.ClusterWide(e.kind))
+	return name, err == nil
 }
 
 // completed returns the name of an object in the namespace that kubectl would create it in.

@@ -59,14 +59,22 @@ func TestReadObjects(t *testing.T) {
 			in:       "apiVersion: a/b/c\nkind: Namespace\n",
 			problems: []string{"document 1: decode object: unexpected GroupVersion string: a/b/c"},
 		}, {
-			name:     "a field of a wrong type is a problem, and the next object is read",
-			in:       "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: many}\n---\n" + namespace("a"),
-			objects:  []string{"Namespace a"},
-			problems: []string{"document 1: decode Deployment: json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"},
+			name:    "a field of a wrong type is a fault of the object, and the next object is read",
+			in:      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: many}\n---\n" + namespace("a"),
+			objects: []string{"Namespace a"},
+			faults:  []string{"Deployment default/web: decode Deployment: json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"},
 		}, {
-			name:     "a number where a text belongs is a problem, as with an API server",
-			in:       "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {owner: 7}}\n",
-			problems: []string{"document 1: decode Namespace: json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string"},
+			name:    "a number where a text belongs is a fault, as with an API server",
+			in:      "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {owner: 7}}\n",
+			objects: []string{"Namespace a"},
+			faults:  []string{"Namespace a: decode Namespace: json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string"},
+		}, {
+			name: "an object without a name that can be read is a problem",
+			in:   "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: 7}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: []}\n",
+			problems: []string{
+				"document 1: decode Deployment: json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string",
+				"document 2: decode Deployment: json: cannot unmarshal array into Go struct field ObjectMeta.metadata.namespace of type string",
+			},
 		}, {
 			name:     "a reason is one line",
 			in:       "apiVersion: \"a/b/\\n\\nc\"\nkind: Namespace\n",

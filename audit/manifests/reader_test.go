@@ -24,6 +24,7 @@ import (
 type reading struct {
 	objects  []string // such as "Ingress shop/web"
 	problems []string // such as "a.yaml document 1: parse YAML: ..."
+	faults   []string // such as "Ingress shop/web: decode Ingress: ..."
 	passed   []string // such as "v1 ConfigMap x2", sorted
 }
 
@@ -39,6 +40,9 @@ func read(t testing.TB, s *manifests.Source) (reading, *snapshot.Snapshot) {
 	out := reading{objects: objects(snap)}
 	for _, p := range got.Problems {
 		out.problems = append(out.problems, p.Where+": "+p.Reason)
+	}
+	for _, f := range snap.Faults() {
+		out.faults = append(out.faults, f.String()+": "+f.Reason)
 	}
 	for _, p := range got.Ignored {
 		apiVersion := strings.TrimPrefix(p.Group+"/"+p.Version, "/")
@@ -84,6 +88,7 @@ type streamCase struct {
 	in       string
 	objects  []string
 	problems []string // without "standard input " before each
+	faults   []string // without "standard input "
 	passed   []string
 }
 
@@ -92,7 +97,10 @@ func (c streamCase) run(t *testing.T) {
 	for i, p := range got.problems {
 		got.problems[i] = strings.TrimPrefix(p, "standard input ")
 	}
-	want := reading{objects: c.objects, problems: c.problems, passed: c.passed}
+	for i, f := range got.faults {
+		got.faults[i] = strings.ReplaceAll(f, "standard input ", "")
+	}
+	want := reading{objects: c.objects, problems: c.problems, faults: c.faults, passed: c.passed}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(reading{})); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}

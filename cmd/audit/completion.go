@@ -14,6 +14,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/kube/store"
+	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
@@ -61,7 +62,10 @@ func addCompletion(root *cobra.Command) {
 		"output":    words("table", "wide", "json", "yaml"),
 		"fail-on":   words("none", "low", "medium", "high"),
 		"severity":  words("low", "medium", "high"),
-		"state":     words(string(audit.StatePending), string(audit.StateOpen), string(audit.StateResolved)),
+		"state":     words(report.States()...),
+		"group-by":  words(report.Groupings()...),
+		"sort":      words(report.Sortings()...),
+		"color":     words(report.ColorAuto, report.ColorAlways, report.ColorNever),
 		"rule":      completeRules,
 		"owner":     completeOwners,
 		"namespace": cobra.NoFileCompletions,

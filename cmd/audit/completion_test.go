@@ -51,7 +51,7 @@ func TestCompletion(t *testing.T) {
 		{"--kubeconfig|" + kubeconfig + "|--context|", "prod\ntest\n:4\n"},
 		{"-o|", "table\nwide\njson\nyaml\n:4\n"},
 		{"--fail-on|", "none\nlow\nmedium\nhigh\n:4\n"},
-		{"findings|--state|", "Pending\nOpen\nResolved\n:4\n"},
+		{"findings|--state|", "pending\nopen\nresolved\nexcepted\nretired\n:4\n"},
 		{"config|explain|slack.tok", "slack.tokenFile"},
 	} {
 		got := execute(append([]string{"__complete"}, strings.Split(tt.args, "|")...)...)

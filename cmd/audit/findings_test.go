@@ -14,16 +14,16 @@ import (
 // who lists findings still reads those of the others.
 func TestLongOwnerWidensNoOtherRow(t *testing.T) {
 	t.Parallel()
-	var list []audit.Stored
+	var list []audit.Record
 	for _, owner := range []string{"team-a", strings.Repeat("o", 5000)} {
-		var s audit.Stored
+		var s audit.Record
 		s.Rule, s.Severity, s.State, s.Owners = "owner-known", rules.Low, audit.StateOpen, []string{owner}
 		s.Subject = rules.Subject{Kind: "Namespace", Name: "shop"}
 		list = append(list, s)
 	}
 	for _, format := range []report.Format{report.Table, report.Wide} {
 		var out strings.Builder
-		if err := printFindings(&out, format, list, "", today); err != nil {
+		if err := report.WriteFindings(&out, format, list, today, report.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {
@@ -31,7 +31,7 @@ func TestLongOwnerWidensNoOtherRow(t *testing.T) {
 				t.Errorf("-o %v: a row of %d characters: %.80s…", format, n, line)
 			}
 		}
-		if !strings.Contains(out.String(), "  team-a ") {
+		if !strings.Contains(out.String(), "team-a") {
 			t.Errorf("-o %v: nothing of team-a:\n%s", format, out.String())
 		}
 	}

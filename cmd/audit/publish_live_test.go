@@ -160,8 +160,17 @@ func TestFindingsAreListedByOwnerAndByKubectl(t *testing.T) {
 		t.Errorf("%d findings of growth alone, %d by label", len(sole), len(alone))
 	}
 	table := execute("findings", "--kubeconfig", c.Kubeconfig(kubetest.Guest), "--owner", "growth")
-	if !strings.HasPrefix(table.stdout, "RULE ") || strings.Count(table.stdout, "\n") != len(mine)+1 {
-		t.Errorf("the table of growth:\n%s", table.stdout)
+	for _, f := range mine {
+		if !strings.HasPrefix(table.stdout, "SEV ") || !strings.Contains(table.stdout, "  "+f.Subject.Name+"  ") {
+			t.Errorf("the table of growth has no %s:\n%s", f.Subject.Name, table.stdout)
+		}
+	}
+	named := execute("findings", mine[0].ID, "--kubeconfig", c.Kubeconfig(kubetest.Guest), "-o", "wide")
+	if named.code != 0 || strings.Count(named.stdout, "\n    id    ") != 1 || !strings.Contains(named.stdout, mine[0].ID) {
+		t.Errorf("exit %d for one finding: %s%s", named.code, named.stdout, named.stderr)
+	}
+	if got := execute("findings", "no-such", "--kubeconfig", c.Kubeconfig(kubetest.Guest)); got.code != exitUsage {
+		t.Errorf("exit %d for no finding: %s%s", got.code, got.stdout, got.stderr)
 	}
 	// A namespace that does not exist must not look like one without findings.
 	for asked, want := range map[string]string{

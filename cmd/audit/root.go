@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/eventuallytrue/audit/notify/report"
 )
 
 // run runs the program and returns its exit code. A signal stops it: a command that
@@ -27,7 +29,7 @@ func run(c command) int {
 
 // newRoot returns the command, which sweeps, with its subcommands.
 func newRoot(c command) *cobra.Command {
-	o := &sweepOptions{publishOptions: publishOptions{readOptions: readOptions{command: c}}}
+	o := &sweepOptions{publishOptions: publishOptions{readOptions: readOptions{command: c, formats: []report.Format{report.HTML}}}}
 	root := &cobra.Command{
 		Use:   "audit [--once [--from PATH]...] [--publish] [flags]",
 		Short: "Check a Kubernetes cluster for broken cross-object invariants",
@@ -47,8 +49,8 @@ also uses leader election, so that only one of several replicas sweeps.
 
 Exit codes:
 
-  0  the sweep is complete, with no findings at or above --fail-on
-  1  there are findings at or above --fail-on
+  0  the sweep is complete, with no open findings at or above --fail-on
+  1  there are open findings at or above --fail-on
   2  the usage or the config is invalid; nothing was read
   3  the sweep is incomplete: something could not be read, written or delivered,
      or a rule failed (takes precedence over 1)`,
@@ -87,7 +89,7 @@ Exit codes:
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.AddCommand(newConfig(c), newFindings(c), newOwners(c), newRules(c), newVersion(c))
+	root.AddCommand(newConfig(c), newExplain(c), newFindings(c), newOwners(c), newRules(c), newVersion(c))
 	addCompletion(root)
 	rename(root, displayName(c.path))
 	return root

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -93,7 +94,11 @@ func selectRules(names []string) ([]*rules.Rule, error) {
 	}
 	for _, name := range names {
 		if wanted[name] {
-			return nil, fmt.Errorf("unknown rule %q, must be one of: %s", name, strings.Join(known, ", "))
+			hint := ""
+			if meant := config.Suggest(name, known); meant != "" {
+				hint = " (did you mean " + meant + "?)"
+			}
+			return nil, fmt.Errorf("unknown rule %q%s, must be one of: %s", name, hint, strings.Join(known, ", "))
 		}
 	}
 	return set, nil

@@ -17,9 +17,11 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/audit/ingest/budget"
 	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/audit/manifests"
 	"github.com/eventuallytrue/audit/notify/report"
+	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/catalog"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -28,6 +30,7 @@ import (
 // and the values made from them.
 type readOptions struct {
 	command
+	formats []report.Format // that the command can write besides report.Formats
 
 	from       []string
 	exclude    []string
@@ -50,7 +53,7 @@ func (o *readOptions) addFlags(flags *pflag.FlagSet) {
 		"With --from: leave out files and folders that match this pattern, such as node_modules or charts/**/templates. Can be repeated")
 	flags.StringVar(&o.namespace, "default-namespace", metav1.NamespaceDefault,
 		"With --from: namespace of objects that name none")
-	flags.StringVarP(&o.output, "output", "o", "table", "Output format. One of: table, wide, json, yaml")
+	flags.StringVarP(&o.output, "output", "o", "table", "Output format. One of: "+o.formatNames())
 	flags.StringVar(&o.configPath, "config", "", "Path of the config file. Without one, the defaults apply")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute,
 		"Maximum time for reading. Kinds that were not read by then are reported as unknown")
@@ -58,10 +61,19 @@ func (o *readOptions) addFlags(flags *pflag.FlagSet) {
 	o.connection.AddFlags(flags)
 }
 
+// formatNames lists the formats that the command can write.
+func (o *readOptions) formatNames() string {
+	var names []string
+	for _, f := range append(report.Formats(), o.formats...) {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
 // checkFlags checks the flags that every reading command has.
 func (o *readOptions) checkFlags() error {
 	var err error
-	if o.format, err = report.ParseFormat(o.output); err != nil {
+	if o.format, err = report.ParseFormat(o.output, o.formats...); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
 	return positive("timeout", o.timeout)
@@ -89,6 +101,27 @@ func (o *readOptions) readConfig() error {
 	return nil
 }
 
+// enabledRules returns the rules that are selected by flags and enabled in the config.
+func (o *readOptions) enabledRules(names []string) ([]*rules.Rule, error) {
+	set, err := selectRules(names)
+	if err != nil {
+		return nil, err
+	}
+	var enabled []*rules.Rule
+	var off []string
+	for _, r := range set {
+		if o.config.Settings(r).Enabled {
+			enabled = append(enabled, r)
+		} else {
+			off = append(off, r.Name)
+		}
+	}
+	if len(names) > 0 && len(off) > 0 {
+		return nil, fmt.Errorf("disabled in %s: %s", o.configPath, strings.Join(off, ", "))
+	}
+	return enabled, nil
+}
+
 // openSource makes the source that the flags select.
 func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 	if len(o.from) > 0 {
@@ -113,11 +146,21 @@ func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.KnownHostSources(),
 		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
 		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),
+		Limits:              limitsOf(&o.config.Limits),
 	})
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("connect to the cluster: %w", err)}
 	}
 	return nil
+}
+
+// limitsOf returns what is kept of objects at most.
+func limitsOf(l *config.Limits) budget.Limits {
+	return budget.Limits{
+		HostsPerObject: int(l.HostsPerObject), HostsPerNamespace: int(l.HostsPerNamespace),
+		TermsPerObject: int(l.TermsPerObject), TermsPerNamespace: int(l.TermsPerNamespace),
+		LabelsPerObject: int(l.LabelsPerObject), LabelsPerNamespace: int(l.LabelsPerNamespace),
+	}
 }
 
 func (o *readOptions) openManifests(flags *pflag.FlagSet) error {
@@ -141,6 +184,7 @@ func (o *readOptions) openManifests(flags *pflag.FlagSet) error {
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.KnownHostSources(),
 		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
 		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),
+		Limits:              limitsOf(&o.config.Limits),
 	}
 	if err := src.Check(); err != nil {
 		return &exitError{exitUsage, err}

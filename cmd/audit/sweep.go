@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/remedy"
 	"github.com/eventuallytrue/audit/cmd/audit/serve"
+	"github.com/eventuallytrue/audit/notify/html"
 	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -21,6 +24,7 @@ import (
 // sweepOptions are the flags of a sweep, and the values made from them.
 type sweepOptions struct {
 	publishOptions
+	show showOptions
 
 	once         bool
 	ruleNames    []string
@@ -29,11 +33,13 @@ type sweepOptions struct {
 	previousPath string
 
 	interval, grace time.Duration
+	jitter          time.Duration
 	listen          string
 
 	set       []*rules.Rule
 	threshold rules.Severity // zero: findings do not fail
 	previous  *audit.Previous
+	layout    report.Options
 }
 
 func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
@@ -43,9 +49,12 @@ func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil,
 		"Show only findings that involve this namespace. Can be repeated. All namespaces are read, because the other claimant of a host may be in another namespace")
 	flags.StringVar(&o.failOn, "fail-on", "low", "Exit with code 1 on findings of at least this severity. One of: none, low, medium, high")
+	o.show.addFlags(flags)
 	flags.StringVar(&o.previousPath, "previous", "",
 		"Report of an earlier sweep, printed with -o json or -o yaml. Findings keep the time when they were first seen, and causes have more evidence")
 	flags.DurationVar(&o.interval, "interval", 10*time.Minute, "Without --once: time between the starts of two sweeps, varied by up to 10%")
+	flags.DurationVar(&o.jitter, "jitter", 0,
+		"With --once: wait a random time of at most this before the sweep. Otherwise: how early or late a sweep may come, at most --interval. Nobody can then tell when the next sweep reads")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", `Without --once: address that serves /healthz, /readyz and /metrics; :8080 for all interfaces. "" disables the server`)
 	flags.DurationVar(&o.grace, "grace", 20*time.Second, "Without --once: maximum time for a graceful shutdown")
 }
@@ -62,6 +71,14 @@ func (o *sweepOptions) complete(flags *pflag.FlagSet) error {
 	var err error
 	if o.threshold, err = parseFailOn(o.failOn); err != nil {
 		return err
+	}
+	if o.layout, err = o.show.complete(o.command, o.out); err != nil {
+		return err
+	}
+	for _, name := range showFlags() {
+		if o.format == report.HTML && flags.Changed(name) {
+			return fmt.Errorf("--%s cannot be used with -o html: the page has filters of its own", name)
+		}
 	}
 	if o.dryRun && !(o.once && o.publish) {
 		return errors.New("--dry-run requires --once --publish")
@@ -88,7 +105,7 @@ func (o *sweepOptions) complete(flags *pflag.FlagSet) error {
 			return &exitError{exitUsage, err}
 		}
 	}
-	if o.set, err = o.enabledRules(); err != nil {
+	if o.set, err = o.enabledRules(o.ruleNames); err != nil {
 		return fmt.Errorf("--rule: %w", err)
 	}
 	if err := o.openSource(flags); err != nil {
@@ -102,6 +119,9 @@ func (o *sweepOptions) checkMode(flags *pflag.FlagSet) error {
 	if flags.Changed("leader-elect") && !o.publish {
 		return errors.New("--leader-elect requires --publish")
 	}
+	if o.jitter < 0 {
+		return fmt.Errorf("--jitter: must not be negative, got %s", o.jitter)
+	}
 	if o.once {
 		for _, name := range []string{"interval", "listen", "grace"} {
 			if flags.Changed(name) {
@@ -110,7 +130,11 @@ func (o *sweepOptions) checkMode(flags *pflag.FlagSet) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"from", "namespace", "rule", "previous", "output", "fail-on", "lease-wait"} {
+	if o.jitter > o.interval {
+		return fmt.Errorf("--jitter: must not exceed --interval, got %s", o.jitter)
+	}
+	once := append(showFlags(), "from", "namespace", "rule", "previous", "output", "fail-on", "lease-wait")
+	for _, name := range once {
 		if flags.Changed(name) {
 			return fmt.Errorf("--%s requires --once", name)
 		}
@@ -132,41 +156,15 @@ func parseFailOn(word string) (rules.Severity, error) {
 	return s, nil
 }
 
-// enabledRules returns the rules that are selected by flags and enabled in the config.
-func (o *sweepOptions) enabledRules() ([]*rules.Rule, error) {
-	set, err := selectRules(o.ruleNames)
-	if err != nil {
-		return nil, err
-	}
-	var enabled []*rules.Rule
-	var off []string
-	for _, r := range set {
-		if o.config.Settings(r).Enabled {
-			enabled = append(enabled, r)
-		} else {
-			off = append(off, r.Name)
-		}
-	}
-	if len(o.ruleNames) > 0 && len(off) > 0 {
-		return nil, fmt.Errorf("disabled in %s: %s", o.configPath, strings.Join(off, ", "))
-	}
-	return enabled, nil
-}
-
 // readPrevious reads the report of an earlier sweep, if one is given.
 func (o *sweepOptions) readPrevious() error {
 	o.previous = &audit.Previous{}
 	if o.previousPath == "" {
 		return nil
 	}
-	f, err := os.Open(o.previousPath)
+	earlier, err := readReport(o.previousPath)
 	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("read previous report: %w", err)}
-	}
-	defer f.Close() // it was only read
-	earlier, err := report.Read(f)
-	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("--previous %s: %w", o.previousPath, err)}
+		return err
 	}
 	if earlier.Cluster != o.config.Cluster {
 		return &exitError{exitUsage, fmt.Errorf("--previous %s: the report is of cluster %q, but this sweep is of %q", o.previousPath, earlier.Cluster, o.config.Cluster)}
@@ -178,8 +176,14 @@ func (o *sweepOptions) readPrevious() error {
 // publishFor is how long storing findings and notifying owners may take.
 const publishFor = 10 * time.Minute
 
+// jittered returns a random time of at most the given one.
+func jittered(most time.Duration, random func() float64) time.Duration {
+	return time.Duration(float64(most) * random())
+}
+
 // run sweeps once and prints the report.
 func (o *sweepOptions) run(ctx context.Context) error {
+	kube.Sleep(ctx, jittered(o.jitter, rand.Float64))
 	// Reading has a limit of its own, which leaves publishing all of its time.
 	whole, cancel := context.WithTimeoutCause(ctx, 2*o.timeout+o.lease.wait+publishFor, context.DeadlineExceeded)
 	defer cancel()
@@ -204,7 +208,7 @@ func (o *sweepOptions) run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return &exitError{exitIncomplete, context.Cause(ctx)}
 	}
-	if err := report.Write(o.out, o.format, res, report.OptionsFor(o.out, o.getenv)); err != nil {
+	if err := o.write(res); err != nil {
 		return &exitError{exitIncomplete, err}
 	}
 	switch failures := res.Failures(); {
@@ -214,6 +218,14 @@ func (o *sweepOptions) run(ctx context.Context) error {
 		return &exitError{code: exitFindings}
 	}
 	return nil
+}
+
+// write prints the report.
+func (o *sweepOptions) write(res *audit.Result) error {
+	if o.format == report.HTML {
+		return html.Write(o.out, res, remedy.Find(res, o.config.Owners.Keys[0]))
+	}
+	return report.Write(o.out, o.format, res, o.layout)
 }
 
 // unpublished returns the failures that a user should see who does not read the report:

@@ -39,7 +39,7 @@ func TestForbiddenNetworkPolicies(t *testing.T) {
 
 	// The report begins with what is unknown, and why.
 	got := execute("--once", "--kubeconfig", c.Kubeconfig(kubetest.Guest))
-	head, _, _ := strings.Cut(got.stdout, "HIGH")
+	head, _, _ := strings.Cut(got.stdout, "SEV  ")
 	for _, want := range []string{
 		"INCOMPLETE", "forbidden  networkpolicies.networking.k8s.io", `User "guest" cannot list resource "networkpolicies"`,
 		"default-deny-present (skipped)",

@@ -32,7 +32,7 @@ func TestTerminal(t *testing.T) {
 			if progress != row.progress {
 				t.Errorf("progress printed and cleared: %t, want %t; the screen begins %q", progress, row.progress, screen[:100])
 			}
-			if color := strings.Contains(report, "\x1b[1;31mHIGH\x1b[0m"); color != row.color {
+			if color := strings.Contains(report, "\x1b[1;31mhigh\x1b[0m"); color != row.color {
 				t.Errorf("color: %t, want %t", color, row.color)
 			}
 			if !row.color && strings.Contains(report, "\x1b") {

@@ -27,10 +27,15 @@ type Report struct {
 	Failures []Failure `json:"failures"`
 	// Namespaces are the namespaces that the report is limited to; omitted if it has
 	// no such limit.
-	Namespaces []string        `json:"namespaces,omitempty"`
-	Kinds      []KindRead      `json:"kinds"`
-	Ignored    []IgnoredKind   `json:"ignored"`
-	Problems   []Problem       `json:"problems"`
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Selection is which findings the report has; omitted if it has all of them.
+	Selection *SelectedFindings `json:"selection,omitempty"`
+	Kinds     []KindRead        `json:"kinds"`
+	Ignored   []IgnoredKind     `json:"ignored"`
+	Problems  []Problem         `json:"problems"`
+	// Faults are the objects that could not be read or evaluated, each of which makes
+	// the sweep incomplete. What they claim, select or allow is unknown; nothing else is.
+	Faults     []Fault         `json:"faults"`
 	Rules      []RuleOutcome   `json:"rules"`
 	Findings   []Finding       `json:"findings"`
 	Advisories []Advisory      `json:"advisories"`
@@ -57,6 +62,16 @@ type OwnerKey struct {
 	Namespaces int `json:"namespaces"`
 	// Names is the number of Namespaces without an owner that it would name an owner for.
 	Names int `json:"names"`
+}
+
+// SelectedFindings are the findings that a report has, if flags narrow them. The exit
+// code, rules and isolation are about all.
+type SelectedFindings struct {
+	Severity string   `json:"severity,omitempty"` // the lowest
+	Owners   []string `json:"owners,omitempty"`   // any of them
+	States   []string `json:"states,omitempty"`   // any of them, in lower case
+	// Total is the number of findings with those that were left out.
+	Total int `json:"total"`
 }
 
 // Failure is one reason for exit code 3.
@@ -127,6 +142,17 @@ type Problem struct {
 	Kind string `json:"kind,omitempty"`
 }
 
+// Fault is an object that could not be read or evaluated, with the owner of its
+// namespace.
+type Fault struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Owner     string `json:"owner,omitempty"`
+	Reason    string `json:"reason"`
+}
+
 // RuleOutcome is whether a rule was evaluated: ran, skipped (a kind it needs was not
 // read completely) or failed. Unless a rule ran, its missing findings are unknown, not
 // absent.
@@ -164,7 +190,8 @@ type Finding struct {
 	Severity  string    `json:"severity"` // low, medium or high
 	Subject   Subject   `json:"subject"`
 	Verdict   string    `json:"verdict,omitempty"`
-	Owners    []string  `json:"owners"` // who is notified
+	Culprit   string    `json:"culprit,omitempty"` // the namespace that caused it
+	Owners    []string  `json:"owners"`            // who is notified
 	Message   string    `json:"message"`
 	Cause     string    `json:"cause,omitempty"`
 	Remedy    string    `json:"remedy,omitempty"`

@@ -33,6 +33,9 @@ func fromResult(res *audit.Result) *Report {
 			return IgnoredKind{Group: p.Group, Version: p.Version, Kind: p.Kind, RunsPods: p.RunsPods, Items: p.Items}
 		}),
 		Problems: each(res.Problems, fromProblem),
+		Faults: each(res.Faults, func(f audit.ObjectFault) Fault {
+			return Fault{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, Owner: f.Owner, Reason: f.Reason}
+		}),
 		Rules: each(res.Rules, func(o audit.Outcome) RuleOutcome {
 			return RuleOutcome{Name: o.Rule, Status: string(o.Status), Reason: o.Reason}
 		}),
@@ -46,6 +49,20 @@ func fromResult(res *audit.Result) *Report {
 		ReportOnly: (*ReportOnly)(res.ReportOnly),
 		OwnerKey:   fromOwnerKey(res.OwnerKey),
 	}
+}
+
+// fromSelected returns the document of a result with the findings of a selection.
+func fromSelected(res *audit.Result, s Selection) *Report {
+	r := fromResult(res)
+	if !s.narrows() {
+		return r
+	}
+	r.Findings = each(selected(records(res.Findings), s), func(r audit.Record) Finding { return fromFinding(r.Finding) })
+	r.Selection = &SelectedFindings{Owners: slices.Clone(s.Owners), States: slices.Clone(s.States), Total: len(res.Findings)}
+	if s.Severity > 0 {
+		r.Selection.Severity = s.Severity.String()
+	}
+	return r
 }
 
 func fromOwnerKey(h *audit.OwnerKeyHint) *OwnerKey {
@@ -69,7 +86,7 @@ func fromRead(r snapshot.Read) KindRead {
 func fromFinding(f audit.Finding) Finding {
 	return Finding{
 		ID: f.ID, Rule: f.Rule, Severity: f.Severity.String(), Subject: Subject(f.Subject),
-		Verdict: f.Verdict, Owners: each(f.Owners, same), Message: f.Message, Cause: f.Cause, Remedy: f.Remedy,
+		Verdict: f.Verdict, Culprit: f.Culprit, Owners: each(f.Owners, same), Message: f.Message, Cause: f.Cause, Remedy: f.Remedy,
 		State: string(f.State), FirstSeen: instant(f.FirstSeen), Objects: each(f.Objects, fromObject),
 		MoreOwners: f.MoreOwners, MoreObjects: f.MoreObjects,
 	}
@@ -162,6 +179,25 @@ func Read(in io.Reader) (*Report, error) {
 		return nil, fmt.Errorf("read report: not a %s of %s", Kind, APIVersion)
 	}
 	return &r, nil
+}
+
+// FindingsOf returns the findings of a report.
+func FindingsOf(r *Report) []audit.Finding {
+	return each(r.Findings, func(f Finding) audit.Finding {
+		out := audit.Finding{
+			ID: f.ID, Rule: f.Rule, Subject: rules.Subject(f.Subject), Verdict: f.Verdict, Culprit: f.Culprit, Owners: f.Owners, Message: f.Message,
+			Cause: f.Cause, Remedy: f.Remedy, State: audit.State(f.State), FirstSeen: f.FirstSeen,
+			MoreObjects: f.MoreObjects, MoreOwners: f.MoreOwners,
+		}
+		_ = out.Severity.UnmarshalText([]byte(f.Severity)) // zero if unknown
+		for _, o := range f.Objects {
+			out.Objects = append(out.Objects, rules.Object{
+				Ref:   snapshot.Ref{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name},
+				Owner: o.Owner, Created: o.CreatedAt, Reason: o.Reason, Detail: o.Detail,
+			})
+		}
+		return out
+	})
 }
 
 // Previous returns what a later sweep needs to know of the report.

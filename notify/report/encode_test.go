@@ -81,7 +81,7 @@ func TestWriteJSONHasNoNull(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"advisories", "apiVersion", "complete", "failures", "findings", "ignored", "isolation", "kind", "kinds", "problems", "rules",
+		"advisories", "apiVersion", "complete", "failures", "faults", "findings", "ignored", "isolation", "kind", "kinds", "problems", "rules",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(doc))); diff != "" {
 		t.Errorf("fields of an empty report (-want +got)\n%s", diff)

@@ -4,18 +4,18 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/rules"
 )
 
-// findings writes the findings in the order of the result, the most severe first, with
-// a section for each rule and severity.
-func (p *printer) findings(res *audit.Result) {
-	list := res.Findings
+// findings writes findings in full in their order, with a section for each rule and
+// severity.
+func (p *printer) findings(list []audit.Record) {
 	for len(list) > 0 {
-		n := slices.IndexFunc(list, func(f audit.Finding) bool {
-			return f.Rule != list[0].Rule || f.Severity != list[0].Severity
+		n := slices.IndexFunc(list, func(r audit.Record) bool {
+			return r.Rule != list[0].Rule || r.Severity != list[0].Severity
 		})
 		if n < 0 {
 			n = len(list)
@@ -25,48 +25,86 @@ func (p *printer) findings(res *audit.Result) {
 	}
 }
 
-func (p *printer) section(list []audit.Finding) {
+// selected returns the findings that a selection shows.
+func selected(list []audit.Record, s Selection) []audit.Record {
+	return slices.DeleteFunc(slices.Clone(list), func(r audit.Record) bool { return !s.selects(&r) })
+}
+
+func (p *printer) section(list []audit.Record) {
 	severity := list[0].Severity
 	p.heading(span{shown(strings.ToUpper(severity.String())), severityStyle(severity)}, list[0].Rule, count(len(list), "finding"))
-	said := map[string]shown{}
-	for _, f := range list {
-		p.finding(f, said)
+	p.blank()
+	for i := range list {
+		p.finding(&list[i])
 	}
 }
 
-// finding writes what is wrong, the objects involved, the cause, the remedy and the
-// owners. said has the subjects whose remedies the section has printed, by remedy.
-func (p *printer) finding(f audit.Finding, said map[string]shown) {
+// finding writes what is wrong, the objects involved, the cause, the remedy, the owners
+// and what is known of its history.
+func (p *printer) finding(r *audit.Record) {
 	const indent, inner = 2, 4
-	p.subject(indent, f)
-	p.objects(inner, f.Objects)
-	p.labeled(inner, "what", show(f.Message))
-	p.labeled(inner, "why", show(f.Cause))
-	p.labeled(inner, "do", p.once(f, said))
-	p.text(inner, label("who"), owners(f.Owners))
-	if !f.FirstSeen.IsZero() && f.FirstSeen.Before(p.now) {
-		p.text(inner, label("since"), date(f.FirstSeen)+" ("+p.age(f.FirstSeen)+")")
+	p.subject(indent, r)
+	p.objects(inner, r.Objects, r.MoreObjects)
+	p.labeled(inner, "what", show(r.Message))
+	p.labeled(inner, "why", show(r.Cause))
+	p.labeled(inner, "do", show(r.Remedy))
+	p.text(inner, label("who"), owners(r.Owners, r.MoreOwners))
+	if !r.FirstSeen.IsZero() && r.FirstSeen.Before(p.now) {
+		p.text(inner, label("since"), p.when(r.FirstSeen))
+	} else if t := since(r, p.now); !p.wide && !t.IsZero() {
+		p.text(inner, label("since"), "at the earliest "+p.when(t)+", by the creation of its objects")
 	}
-	if p.wide {
-		p.text(inner, label("id"), show(f.ID))
-	}
+	p.history(inner, r)
+	p.text(inner, label("id"), show(r.ID))
 	p.blank()
 }
 
+// when returns a time with its age.
+func (p *printer) when(t time.Time) shown { return date(t) + " (" + p.age(t) + ")" }
+
+// history writes what a store knows about the life of a finding and about who was
+// notified of it.
+func (p *printer) history(indent int, r *audit.Record) {
+	if !r.ResolvedAt.IsZero() {
+		p.text(indent, label("ended"), p.when(r.ResolvedAt)+", "+show(stateOf(r)))
+	}
+	if r.Reopened > 0 {
+		p.text(indent, label("again"), "opened again "+count(r.Reopened, "time")+", last "+p.when(r.OpenedAt))
+	}
+	for _, n := range r.Notifications {
+		var text shown
+		if n.Last != "" {
+			text = show(string(n.Last)) + " to " + show(n.Owner) + " by " + show(n.Sender) + ", " + p.when(n.At)
+			if n.Message.Channel != "" {
+				text += " in " + show(n.Message.Channel)
+			}
+		}
+		if n.Pending != "" {
+			if text == "" {
+				text = show(n.Owner) + " by " + show(n.Sender)
+			}
+			text += ", pending: " + show(string(n.Pending))
+		}
+		if n.Error != "" {
+			text += ", refused: " + show(n.Error)
+		}
+		p.labeled(indent, "sent", text)
+	}
+}
+
 // subject writes the heading of a finding.
-func (p *printer) subject(indent int, f audit.Finding) {
-	kind, name := show(f.Subject.Kind)+" ", show(f.Subject.String())
+func (p *printer) subject(indent int, r *audit.Record) {
+	kind, name := show(r.Subject.Kind)+" ", show(r.Subject.String())
 	var state shown
-	if f.Verdict != "" {
-		state = ": " + show(f.Verdict)
+	if r.Verdict != "" {
+		state = ": " + show(r.Verdict)
 	}
-	if f.State != "" && f.State != audit.StateOpen {
-		state += ", " + show(strings.ToLower(string(f.State)))
+	if s := stateOf(r); s != "" && r.State != audit.StateOpen {
+		state += ", " + show(s)
 	}
-	if !p.wide {
-		// Kind and state are normally short; if not, the name takes precedence.
-		kind, state = cut(kind, 10), cut(state, (p.width-indent)/2-5)
-		name = cut(name, p.width-indent-columns(kind)-columns(state))
+	if !p.wide && indent+columns(kind)+columns(name)+columns(state) > p.width {
+		p.text(indent, span{text: kind}, name+state)
+		return
 	}
 	p.line(span{text: blanks(indent) + kind}, span{name, bold}, span{text: state})
 }
@@ -81,40 +119,20 @@ func (p *printer) labeled(indent int, word, text shown) {
 	}
 }
 
-// once returns the remedy, or a reference to a finding above with the same remedy,
-// because most findings of a rule have the same one. Wide output repeats it, because
-// it is searched and split by scripts.
-func (p *printer) once(f audit.Finding, said map[string]shown) shown {
-	s := show(f.Remedy)
-	if p.wide || columns(s) <= p.width/2 {
-		return s
-	}
-	if where, ok := said[f.Remedy]; ok {
-		return "same as for " + where + " above"
-	}
-	said[f.Remedy] = cut(show(f.Subject.String()), p.width/2)
-	return s
-}
-
-// owners lists the owners of a finding.
-func owners(names []string) shown {
+// owners lists the owners of a finding, and counts those who are not notified.
+func owners(names []string, more int) shown {
 	if len(names) == 0 {
-		return "no owner"
+		return noOwner
+	}
+	if more > 0 {
+		return join(names) + " and " + number(more) + " more, who are not notified"
 	}
 	return join(names)
 }
 
-// maxObjects is the number of objects of one finding that a table lists, so that a
-// finding with very many does not hide the next one.
-const maxObjects = 40
-
 // objects writes a row for each object with its owner, creation time and role in the
 // finding. If the columns don't fit, some of them move to a line below the row.
-func (p *printer) objects(indent int, list []rules.Object) {
-	more := 0
-	if !p.wide && len(list) > maxObjects {
-		list, more = list[:maxObjects], len(list)-maxObjects
-	}
+func (p *printer) objects(indent int, list []rules.Object, more int) {
 	if len(list) == 0 {
 		return
 	}
@@ -144,7 +162,7 @@ func (p *printer) objects(indent int, list []rules.Object) {
 		p.grid(indent, all[:3], notes)
 	}
 	if more > 0 {
-		p.text(indent, span{}, "and "+number(more)+" more (-o wide shows all)")
+		p.text(indent, span{}, "and "+number(more)+" more, which are not stored")
 	}
 }
 
@@ -194,45 +212,3 @@ func objectName(o rules.Object) shown {
 
 // roleOf returns the role of the object: the phrase for people, or else the word.
 func roleOf(o rules.Object) shown { return show(cmp.Or(o.Detail, o.Reason)) }
-
-// advisories writes the advisories by rule: a few of each rule in a table, and all with
-// their objects in wide output.
-func (p *printer) advisories(res *audit.Result) {
-	list := res.Advisories
-	for len(list) > 0 {
-		n := slices.IndexFunc(list, func(a audit.Advisory) bool { return a.Rule != list[0].Rule })
-		if n < 0 {
-			n = len(list)
-		}
-		p.advisoriesOf(list[:n])
-		list = list[n:]
-	}
-}
-
-func (p *printer) advisoriesOf(list []audit.Advisory) {
-	const indent = 2
-	p.heading(span{"ADVISORY", cyan}, list[0].Rule, number(len(list))+", for information")
-	for i, a := range list {
-		if !p.wide && i == maxItems {
-			p.text(indent, span{}, "and "+number(len(list)-i)+" more (-o wide shows all)")
-			break
-		}
-		p.advisory(indent, a)
-	}
-	p.blank()
-}
-
-func (p *printer) advisory(indent int, a audit.Advisory) {
-	subject := show(a.Subject.Kind) + " " + show(a.Subject.String())
-	if !p.wide {
-		subject = cut(subject, p.width-indent-1)
-	}
-	text := subject + ": " + show(a.Message)
-	if len(a.Owners) > 0 {
-		text += " (" + join(a.Owners) + ")"
-	}
-	p.text(indent, span{"- ", dim}, text)
-	if p.wide {
-		p.objects(indent+4, a.Objects)
-	}
-}

@@ -34,6 +34,7 @@ func (p *printer) incomplete(res *audit.Result) {
 		}
 	}
 	p.problems(res.Problems)
+	p.faults(res.Faults)
 	p.notRun(res.Rules, nothing)
 	p.blank()
 }
@@ -55,6 +56,29 @@ func (p *printer) problems(list []audit.Problem) {
 			text += " (and " + number(g.count-1) + " more like this; -o wide shows all)"
 		}
 		p.unknown("problem", text)
+	}
+}
+
+// maxFaults is the number of objects that could not be evaluated that a table lists.
+const maxFaults = 20
+
+// faults writes the objects that could not be read or evaluated. Nothing else depends on
+// them than what they may be about.
+func (p *printer) faults(list []audit.ObjectFault) {
+	for i, f := range list {
+		word := shown("")
+		if i == 0 {
+			word = "object"
+		}
+		if !p.wide && i == maxFaults {
+			p.unknown("", "and "+number(len(list)-i)+" more not evaluated (-o wide shows all)")
+			return
+		}
+		text := show(f.Ref.String()) + " not evaluated: " + show(trim(f.Reason))
+		if f.Owner != "" {
+			text += " (" + show(f.Owner) + ")"
+		}
+		p.unknown(word, text)
 	}
 }
 

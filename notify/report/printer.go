@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -20,6 +21,11 @@ type Options struct {
 	Width int
 	// Color highlights severities, subjects and ages with ANSI sequences.
 	Color bool
+	// Selection is which findings are shown. It applies to JSON and YAML, too, except
+	// for the arrangement.
+	Selection Selection
+	// Program is what users call to explain a finding; "" for audit.
+	Program string
 }
 
 // The width if the terminal has no known size, and the least width.
@@ -27,6 +33,27 @@ const (
 	DefaultWidth = 100
 	MinWidth     = 40
 )
+
+// Colors are the values of Colored, besides auto, which is the default.
+const (
+	ColorAuto   = "auto"
+	ColorAlways = "always"
+	ColorNever  = "never"
+)
+
+// Colored turns color on or off. Auto leaves it as it is.
+func (o Options) Colored(when string) (Options, error) {
+	switch when {
+	case ColorAuto:
+	case ColorAlways:
+		o.Color = true
+	case ColorNever:
+		o.Color = false
+	default:
+		return o, fmt.Errorf("--color: invalid value %q, must be one of: auto, always, never", when)
+	}
+	return o, nil
+}
 
 // OptionsFor returns options for the writer. Width is that of the terminal behind
 // it, or else COLUMNS, or else DefaultWidth. Color is on for terminals, unless
@@ -65,6 +92,11 @@ type printer struct {
 	wide  bool // nothing is cut or left out
 	color bool
 	now   time.Time // that ages are relative to
+	// stated shows the state of findings even if all are open.
+	stated bool
+	// selection is which findings are shown, program what explains them.
+	selection Selection
+	program   shown
 }
 
 // span is a piece of a line in one style.
@@ -122,7 +154,6 @@ func (p *printer) heading(word span, rule string, number shown) {
 		name = cut(name, p.width-columns(word.text)-columns(number)-4)
 	}
 	p.line(word, span{text: "  " + name + "  " + number})
-	p.blank()
 }
 
 func (p *printer) blank() { p.buf.WriteByte('\n') }
@@ -141,6 +172,27 @@ func (p *printer) text(indent int, label span, text shown) {
 		p.line(label, span{text: line})
 		label = span{text: blanks(hang)}
 	}
+}
+
+// list writes parts as text with commas, which is not wrapped inside a part unless it is
+// longer than a line.
+func (p *printer) list(label span, parts []shown) {
+	room := min(p.width, maxText) - columns(label.text)
+	line := shown("")
+	for i, part := range parts {
+		if i < len(parts)-1 {
+			part += ","
+		}
+		if line != "" && columns(line)+1+columns(part) > room {
+			p.text(0, label, line)
+			label, line = span{text: blanks(columns(label.text))}, ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += part
+	}
+	p.text(0, label, line)
 }
 
 // age returns how long before the sweep the time was, "" if either is unknown.
@@ -168,7 +220,10 @@ type column struct {
 	head  shown
 	cells []shown
 	style style
-	right bool // aligned to the right, as numbers are
+	// styles are the styles of the cells where they differ.
+	styles []style
+	right  bool // aligned to the right, as numbers are
+	atEnd  bool // cut at the end, as sentences are, and not in the middle
 	// least is the width that the column may be cut to; zero means never cut.
 	least int
 }
@@ -220,8 +275,12 @@ func (p *printer) grid(indent int, cols []column, notes []shown) {
 	p.row(indent, cols, widths, heads, dim)
 	for r := range cols[0].cells {
 		cells := make([]shown, len(cols))
+		cols := slices.Clone(cols)
 		for i, c := range cols {
 			cells[i] = c.cells[r]
+			if c.styles != nil {
+				cols[i].style = c.styles[r]
+			}
 		}
 		p.row(indent, cols, widths, cells, "")
 		if notes != nil && notes[r] != "" {
@@ -234,7 +293,12 @@ func (p *printer) grid(indent int, cols []column, notes []shown) {
 func (p *printer) row(indent int, cols []column, widths []int, cells []shown, of style) {
 	spans := []span{{text: blanks(indent)}}
 	for i, cell := range cells {
-		text := cut(cell, widths[i])
+		text := cell
+		if cols[i].atEnd {
+			text = cutEnd(cell, widths[i])
+		} else {
+			text = cut(cell, widths[i])
+		}
 		if cols[i].right {
 			text = blanks(widths[i]-columns(text)) + text
 		}

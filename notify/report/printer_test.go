@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"reflect"
 	"testing"
 )
 
@@ -27,7 +28,7 @@ func TestOptionsFor(t *testing.T) {
 		{"so is a negative one", file, map[string]string{"COLUMNS": "-3"}, Options{Width: DefaultWidth}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := OptionsFor(row.out, func(k string) string { return row.env[k] }); got != row.want {
+			if got := OptionsFor(row.out, func(k string) string { return row.env[k] }); !reflect.DeepEqual(got, row.want) {
 				t.Errorf("got %+v, want %+v", got, row.want)
 			}
 		})
@@ -56,7 +57,7 @@ func TestOptionsForTerminal(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			want := Options{Width: DefaultWidth, Color: row.color}
-			if got := OptionsFor(pty, func(k string) string { return row.env[k] }); got != want {
+			if got := OptionsFor(pty, func(k string) string { return row.env[k] }); !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 		})

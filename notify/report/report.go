@@ -14,6 +14,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eventuallytrue/audit/audit"
 )
@@ -26,18 +27,21 @@ const (
 	Wide  Format = "wide"  // for people, with all details and nothing cut
 	JSON  Format = "json"  // a Report
 	YAML  Format = "yaml"  // a Report
+	HTML  Format = "html"  // a page, of a sweep only; package html writes it
 )
 
-// Formats returns all formats in the order of the help.
+// Formats returns the formats that this package writes, in the order of the help.
 func Formats() []Format { return []Format{Table, Wide, JSON, YAML} }
 
-// ParseFormat returns the format of that name. The error names all formats.
-func ParseFormat(name string) (Format, error) {
-	if f := Format(name); slices.Contains(Formats(), f) {
+// ParseFormat returns the format of that name, one of Formats or of more. The error names
+// all of them.
+func ParseFormat(name string, more ...Format) (Format, error) {
+	formats := append(Formats(), more...)
+	if f := Format(name); slices.Contains(formats, f) {
 		return f, nil
 	}
 	var names []string
-	for _, f := range Formats() {
+	for _, f := range formats {
 		names = append(names, string(f))
 	}
 	return "", fmt.Errorf("unknown output format %q, must be one of %s", name, strings.Join(names, ", "))
@@ -51,9 +55,9 @@ func Write(w io.Writer, format Format, res *audit.Result, opts Options) error {
 	case Table, Wide:
 		out = people(res, opts, format == Wide)
 	case JSON:
-		out, err = EncodeJSON(fromResult(res))
+		out, err = EncodeJSON(fromSelected(res, opts.Selection))
 	case YAML:
-		out, err = encodeYAML(fromResult(res))
+		out, err = encodeYAML(fromSelected(res, opts.Selection))
 	default:
 		_, err = ParseFormat(string(format))
 	}
@@ -70,31 +74,48 @@ func Write(w io.Writer, format Format, res *audit.Result, opts Options) error {
 // the sweep is clean, or what is unknown. It ends with the summary, which stays
 // visible above the prompt when the rest has scrolled away.
 func people(res *audit.Result, opts Options, wide bool) []byte {
-	p := &printer{
-		width: max(cmp.Or(opts.Width, DefaultWidth), MinWidth),
-		wide:  wide,
-		color: opts.Color,
-		now:   res.Started,
-	}
+	p := newPrinter(opts, res.Started)
+	p.wide = wide
 	if res.Complete() && len(res.Findings) == 0 {
 		p.clean(res)
-		p.messages(res)
-		p.unpublished(res)
-		p.advisories(res)
-		p.details(res)
+		p.rest(res)
 		return []byte(p.buf.String())
 	}
-	if !res.Complete() {
+	tail := *p
+	tail.buf = strings.Builder{}
+	tail.rest(res)
+	tail.summary(res)
+	tail.hint(res)
+	if res.Complete() {
+		p.complete(res)
+	} else {
 		p.incomplete(res)
 	}
-	p.findings(res)
+	if wide {
+		p.findings(selected(records(res.Findings), opts.Selection))
+	} else {
+		lines := strings.Count(p.buf.String(), "\n") + strings.Count(tail.buf.String(), "\n")
+		p.table(records(res.Findings), opts.Selection, max(screen-lines, leastLines))
+	}
+	return []byte(p.buf.String() + tail.buf.String())
+}
+
+// newPrinter returns a printer of text in which ages are relative to a time.
+func newPrinter(opts Options, now time.Time) *printer {
+	return &printer{
+		width: max(cmp.Or(opts.Width, DefaultWidth), MinWidth),
+		color: opts.Color,
+		now:   now, selection: opts.Selection, program: show(cmp.Or(opts.Program, "audit")),
+	}
+}
+
+// rest writes what follows the findings.
+func (p *printer) rest(res *audit.Result) {
 	p.messages(res)
 	p.unpublished(res)
+	p.notEvaluated(res)
 	p.advisories(res)
 	p.details(res)
-	p.summary(res)
-	p.hint(res)
-	return []byte(p.buf.String())
 }
 
 // WriteRecords writes stored findings as JSON or YAML.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -97,13 +96,24 @@ func (p *printer) longest(lines ...shown) {
 	p.text(0, span{}, lines[len(lines)-1])
 }
 
+// complete writes what a complete sweep with findings has read.
+func (p *printer) complete(res *audit.Result) {
+	what := readText(res, false) + "; " + ran(res)
+	if res.Cluster != "" {
+		what = cut(show(res.Cluster), 60) + ": " + what
+	}
+	p.text(0, span{"COMPLETE  ", bold}, what)
+	p.blank()
+}
+
 // summary writes the last paragraph: the findings, their owners and what was read.
 func (p *printer) summary(res *audit.Result) {
 	label, what := span{"SUMMARY  ", bold}, count(len(res.Findings), "finding")
+	list := records(res.Findings)
 	if len(res.Only) > 0 {
 		what += " in " + only(res)
 	}
-	if s := severities(res.Findings); s != "" {
+	if s := severities(list); s != "" {
 		what += " (" + s + ")"
 	}
 	if !res.Complete() {
@@ -113,28 +123,34 @@ func (p *printer) summary(res *audit.Result) {
 			what = "nothing could be evaluated"
 		}
 	}
+	if age := p.oldest(list); age != "" {
+		what += ", the oldest for " + age
+	}
 	if n := res.NotEvaluated(); n > 0 {
 		what += "; " + count(n, "namespace") + " not evaluated"
 	}
 	if s := onlyOtherWorkloads(res); s != "" {
 		what += "; no workload evaluated, all are of other kinds (" + s + ")"
 	}
-	if s := ownersOf(res.Findings); s != "" {
-		what += "; " + s
+	if !res.Complete() {
+		what += "; " + readText(res, true)
+		if s := unknown(res); s != "" {
+			what += "; unknown: " + s
+		}
+		what += "; " + ran(res)
 	}
-	what += "; " + readText(res, true)
-	if s := unknown(res); s != "" {
-		what += "; unknown: " + s
-	}
-	what += "; " + ran(res)
 	if s := notified(res); s != "" {
 		what += "; " + s
 	}
 	p.text(0, label, what)
+	p.totals(list, p.selection)
+	if !p.wide && len(list) > 0 {
+		p.text(0, span{"NEXT     ", bold}, p.program+" explain ID shows evidence, cause and remedy. --all shows a line for each finding, -o wide everything.")
+	}
 }
 
 // severities counts the findings by severity, the highest first.
-func severities(list []audit.Finding) shown {
+func severities(list []audit.Record) shown {
 	var parts []string
 	for s := rules.High; s >= rules.Low; s-- {
 		n := 0
@@ -148,25 +164,6 @@ func severities(list []audit.Finding) shown {
 		}
 	}
 	return join(parts)
-}
-
-// ownersOf names the owners of the findings, sorted.
-func ownersOf(list []audit.Finding) shown {
-	set := map[string]bool{}
-	for _, f := range list {
-		for _, o := range f.Owners {
-			set[o] = true
-		}
-	}
-	names := slices.Sorted(maps.Keys(set))
-	switch n := len(names); {
-	case n == 0:
-		return ""
-	case n > maxOwners:
-		return count(n, "owner") + ": " + join(names[:maxOwners]) + " and " + number(n-maxOwners) + " more"
-	default:
-		return count(n, "owner") + ": " + join(names)
-	}
 }
 
 // ran says how many rules ran.
@@ -243,6 +240,9 @@ func unknown(res *audit.Result) shown {
 	}
 	if n := len(res.Problems); n > 0 {
 		parts = append(parts, string(count(n, "unreadable input")))
+	}
+	if n := len(res.Faults); n > 0 {
+		parts = append(parts, string(count(n, "object")))
 	}
 	return join(parts)
 }

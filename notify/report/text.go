@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -80,6 +81,15 @@ func cut(s shown, width int) shown {
 	return head + "…"
 }
 
+// cutEnd shortens the text to the width. It removes the end.
+func cutEnd(s shown, width int) shown {
+	if columns(s) <= width {
+		return s
+	}
+	head, _ := split(s, width-1)
+	return shown(strings.TrimRight(string(head), " ,")) + "…"
+}
+
 // split splits the text at the width. The first part is never empty, and a combining
 // mark stays with its letter.
 func split(s shown, width int) (head, tail shown) {
@@ -121,11 +131,24 @@ func wrap(s shown, width int) []shown {
 	return append(lines, line)
 }
 
-// number returns a number in digits.
-func number(n int) shown { return shown(strconv.Itoa(n)) }
+// number returns a number in digits, with commas.
+func number(n int) shown { return shown(thousands(n)) }
+
+// thousands returns a number with commas.
+func thousands(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}
 
 // count returns a number and its noun, "1 policy" or "2 policies".
-func count(n int, noun string) shown { return show(rules.Count(n, noun)) }
+func count(n int, noun string) shown {
+	if n != 1 {
+		noun = rules.Plural(noun)
+	}
+	return number(n) + " " + show(noun)
+}
 
 // join joins names with commas.
 func join(names []string) shown {

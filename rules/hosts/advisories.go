@@ -15,9 +15,6 @@ func tlsOnlyHosts(c *claims, in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
 	known := map[string]*listing{}
 	for ing := range in.View.Ingresses() {
-		if !claimsHosts(in.View, ing) {
-			continue
-		}
 		owner := in.Owner(&ing.Meta)
 		var seen map[string]bool
 		for _, h := range ing.TLSHosts {
@@ -54,13 +51,28 @@ func tlsOnlyHosts(c *claims, in rules.Input) []rules.Advisory {
 func unreadableClaims(in rules.Input, classes *classes) []rules.Advisory {
 	var out []rules.Advisory
 	for ing := range in.View.Ingresses() {
-		if len(ing.Unreadable) == 0 || !claimsHosts(in.View, ing) {
+		if len(ing.Unreadable) == 0 {
 			continue
 		}
 		controller := classes.of(ing).known
 		for _, u := range ing.Unreadable {
 			if controller.Reads(u.Source) {
 				out = append(out, unreadable(in, &ing.Meta, u.Reason))
+			}
+		}
+	}
+	return out
+}
+
+// unreadFields returns the Ingresses with a field by which their controller may serve
+// hosts, but which can't be read.
+func unreadFields(in rules.Input, classes *classes) []snapshot.Fault {
+	var out []snapshot.Fault
+	for ing := range in.View.Ingresses() {
+		controller := classes.of(ing).known
+		for _, u := range ing.Unreadable {
+			if u.MayClaim && controller.Reads(u.Source) {
+				out = append(out, snapshot.Fault{Ref: ing.Ref(), Resource: ing.Resource(), Reason: u.Reason})
 			}
 		}
 	}
@@ -153,7 +165,7 @@ func coveredHosts(c *claims) []rules.Advisory {
 	var out []rules.Advisory
 	wildcards := wildcardIndex{claims: c, known: map[wildcardKey]*ownerRuns{}}
 	for host, list := range c.byHost {
-		if isCatchAll(host) {
+		if isCatchAll(host) || isExpression(host) {
 			continue
 		}
 		var claimed *listing

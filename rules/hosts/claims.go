@@ -18,6 +18,10 @@ type claim struct {
 	how []snapshot.HostSource
 	// class is the class of an Ingress, for people.
 	class string
+	// solver is true if the claimant has the marks of a solver of ACME challenges.
+	solver bool
+	// gateways are the namespaces of the Gateways that the claimant names as parents.
+	gateways []string
 	// listeners are the first few listeners of Gateways through which the host is
 	// claimed, for people.
 	listeners []string
@@ -26,12 +30,18 @@ type claim struct {
 	set time.Time
 	// lanes are the traffic that a claim to a catch-all takes; none is all of it.
 	lanes []snapshot.Lane
+	// leaving is what the claim rests on that is being deleted.
+	leaving leaving
 	// deep is true if a wildcard covers any number of labels and not just one.
 	deep bool
+	// expression is the regular expression that claims it, as its object spells it.
+	expression string
 }
 
 // claims are all claims of a cluster by host pattern.
 type claims struct {
+	view   *snapshot.View
+	now    time.Time // when the sweep started
 	byHost map[string][]*claim
 	last   *rules.Owner // of the claim made last
 }
@@ -47,7 +57,7 @@ func (c *claims) shared(owner rules.Owner) *rules.Owner {
 
 // add records a claim of an Ingress and returns it.
 func (c *claims) add(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, set time.Time, class string) *claim {
-	to := c.of(host, object, owner, how)
+	to := c.of(host, object, owner, how, c.leavingOf(object))
 	to.class = class
 	to.bound(set)
 	return to
@@ -65,8 +75,8 @@ const namedListeners = 3
 
 // addThrough records a claim through a listener of a Gateway and returns it. A
 // wildcard there covers any number of labels.
-func (c *claims) addThrough(listener, host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource) *claim {
-	to := c.of(host, object, owner, how)
+func (c *claims) addThrough(listener, host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, goes leaving) *claim {
+	to := c.of(host, object, owner, how, goes)
 	to.deep = true
 	to.bound(object.HostsSet)
 	if len(to.listeners) < namedListeners && !slices.Contains(to.listeners, listener) {
@@ -75,38 +85,38 @@ func (c *claims) addThrough(listener, host string, object *snapshot.Meta, owner 
 	return to
 }
 
+// addGateway notes a namespace with a Gateway that the claimant names as its parent.
+func (c *claim) addGateway(namespace string) {
+	if !slices.Contains(c.gateways, namespace) {
+		c.gateways = append(c.gateways, namespace)
+	}
+}
+
 // of returns the claim of an object to a host, and creates it if there is none:
-// several fields of one object that claim the same host are one claim.
-func (c *claims) of(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource) *claim {
+// several fields of one object that claim the same host are one claim, which lasts as
+// long as one of them does.
+func (c *claims) of(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, goes leaving) *claim {
 	list := c.byHost[host]
 	// The claims of one object are added one after the other, so only the last one
 	// can be its own.
 	if n := len(list); n > 0 && list[n-1].object == object {
 		last := list[n-1]
+		last.leaving = last.leaving.orElse(goes)
 		if !slices.Contains(last.how, how) {
 			last.how = append(last.how, how)
 		}
 		return last
 	}
-	made := &claim{host: host, object: object, owner: c.shared(owner), how: []snapshot.HostSource{how}}
+	made := &claim{host: host, object: object, owner: c.shared(owner), how: []snapshot.HostSource{how}, leaving: goes}
 	c.byHost[host] = append(list, made)
 	return made
 }
 
-// leaving reports whether an object or its namespace is being deleted. Such objects
-// claim nothing, and nothing can attach to them.
-func leaving(v *snapshot.View, m *snapshot.Meta) bool {
-	if m.Deleting {
-		return true
-	}
-	ns := v.Namespace(m.Namespace)
-	return ns != nil && ns.Terminating
-}
+// verifiedID returns the identity of the owner of a claim.
+func verifiedID(c *claim) rules.OwnerID { return c.owner.ID() }
 
-// contested reports whether the claims have at least two owners.
-func contested(list []*claim) bool {
-	return slices.ContainsFunc(list, func(c *claim) bool { return !c.owner.Is(*list[0].owner) })
-}
+// nameID returns the identity that the owner has if its name is believed.
+func nameID(c *claim) rules.OwnerID { return c.owner.NameID() }
 
 // claimants returns the objects of the claims, oldest first.
 func claimants(list []*claim) []rules.Object {
@@ -118,6 +128,9 @@ func claimants(list []*claim) []rules.Object {
 	return objects
 }
 
+// namedClaimants is how many claimants a message names. The finding lists all.
+const namedClaimants = 5
+
 // detail says for people how the host is claimed.
 func (c *claim) detail() string {
 	var parts []string
@@ -128,13 +141,23 @@ func (c *claim) detail() string {
 		}
 		parts = append(parts, describeSource(how))
 	}
+	if c.expression != "" {
+		parts = append(parts, "regular expression "+quoted(c.expression))
+	}
 	if c.class != "" {
 		parts = append(parts, "class "+c.class)
 	}
 	if ports := c.ports(); ports != "" {
 		parts = append(parts, ports)
 	}
+	if c.solver {
+		parts = append(parts, solves)
+	}
+	if c.owner.Unverified {
+		parts = append(parts, "owner not verified, because Namespace "+c.object.Namespace+" has none")
+	}
 	parts = append(parts, c.listeners...)
+	parts = append(parts, c.leavingAs()...)
 	return strings.Join(parts, ", ")
 }
 

@@ -51,7 +51,7 @@ func newClasses(v *snapshot.View) *classes {
 	}
 	for ing := range v.Ingresses() {
 		class := c.of(ing)
-		if b, ok := class.balancer(ing); ok && claimsHosts(v, ing) {
+		if b, ok := class.balancer(ing); ok {
 			if first, ok := c.groups[b]; !ok || class.name < first {
 				c.groups[b] = class.name
 			}
@@ -133,7 +133,7 @@ func missingParameters(in rules.Input, classes *classes) []rules.Advisory {
 	for ing := range in.View.Ingresses() {
 		class := classes.of(ing)
 		lost := class.object != nil && class.grouped() && class.object.Parameters.Name != "" && class.params == nil
-		if lost && !ing.ClassAnnotated && claimsHosts(in.View, ing) && takesEveryHost(ing) {
+		if lost && !ing.ClassAnnotated && takesEveryHost(ing) {
 			hostless[class] = append(hostless[class], ing)
 		}
 	}

@@ -14,14 +14,12 @@ import (
 // rejected because its host is taken is exactly the conflict to report.
 //
 // Gateways claim nothing. Owners share them, and their listeners say which hosts
-// can be claimed there.
+// can be claimed there. One that is being deleted is served until it is gone.
 func gatewayClaims(c *claims, in rules.Input) {
 	p := newParents(in.View)
 	listenerSetClaims(c, in, p)
 	for route := range in.View.Routes() {
-		if !leaving(in.View, &route.Meta) && !isSolverRoute(route) {
-			routeClaims(c, in, p, route)
-		}
+		routeClaims(c, in, p, route)
 	}
 }
 
@@ -36,7 +34,8 @@ func listenerSetClaims(c *claims, in rules.Input, p *parents) {
 		owner := in.Owner(&set.Meta)
 		for i := range parent.listeners {
 			if l := &parent.listeners[i]; l.host != "" {
-				c.addThrough(l.name, l.host, &set.Meta, owner, snapshot.FromListener)
+				to := c.addThrough(l.name, l.host, &set.Meta, owner, snapshot.FromListener, c.leavingOf(&set.Meta, l.gateway))
+				to.attach(l, true)
 			}
 		}
 	}
@@ -53,7 +52,9 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 		hosts = append(hosts, "") // those of the listener
 	}
 	owner := in.Owner(&route.Meta)
-	for l := range p.attached(route) {
+	solver := isSolverRoute(route)
+	for l, named := range p.attached(route) {
+		goes := c.leavingOf(&route.Meta, l.set, l.gateway)
 		for _, asked := range hosts {
 			host, ok := intersectHosts(asked, l.host)
 			if !ok {
@@ -63,11 +64,15 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 			if host == "" {
 				// A request that arrives at one port is not matched against the routes of
 				// another.
-				all := c.addThrough(l.name, fmt.Sprintf("* (gateway %s)", l.gateway), &route.Meta, owner, how)
+				all := c.addThrough(l.name, fmt.Sprintf("* (gateway %s/%s)", l.gateway.Namespace, l.gateway.Name), &route.Meta, owner, how, goes)
 				all.take(snapshot.Lane{Port: l.Port})
+				all.solver = solver
+				all.attach(l, named)
 				continue
 			}
-			c.addThrough(l.name, host, &route.Meta, owner, how)
+			to := c.addThrough(l.name, host, &route.Meta, owner, how, goes)
+			to.solver = solver
+			to.attach(l, named)
 		}
 	}
 	if route.Published == nil {
@@ -77,6 +82,14 @@ func routeClaims(c *claims, in rules.Input, p *parents, route *snapshot.Route) {
 		if host := Normalize(h.Host); host != "" {
 			c.addFrom(host, &route.Meta, owner, snapshot.FromExternalDNS, h.Deep)
 		}
+	}
+}
+
+// attach notes the Gateway that a claimant names as its parent. A default Gateway says
+// itself that it takes the routes that ask for one.
+func (c *claim) attach(l *listener, named bool) {
+	if named {
+		c.addGateway(l.gateway.Namespace)
 	}
 }
 
@@ -91,13 +104,6 @@ func routeSource(asked, host string) snapshot.HostSource {
 		return snapshot.FromNarrowed
 	}
 	return snapshot.FromHostname
-}
-
-// isSolverRoute reports whether a route is a genuine HTTP01 solver of
-// cert-manager, which borrows the host of a certificate for a minute: cert-manager's
-// label, an owning Challenge, and only challenge paths.
-func isSolverRoute(route *snapshot.Route) bool {
-	return route.SolverLabel && route.ChallengeOwner && route.ChallengePaths
 }
 
 // parents are the objects that routes can attach to: Gateways, and the
@@ -121,19 +127,17 @@ type parent struct {
 // listener is a listener with its name in messages.
 type listener struct {
 	*snapshot.Listener
-	host    string // normalized; empty for every host and if the protocol has no hosts
-	gateway string // the Gateway that serves it
-	name    string // for people
+	host    string         // normalized; empty for every host and if the protocol has no hosts
+	gateway *snapshot.Meta // the Gateway that serves it
+	set     *snapshot.Meta // the ListenerSet that it is of, or nil
+	name    string         // for people
 }
 
 func newParents(v *snapshot.View) *parents {
 	p := &parents{view: v, byRef: map[snapshot.Ref]*parent{}, open: map[visitor][]*listener{}}
 	gateways := map[snapshot.Ref]*snapshot.Gateway{}
 	for g := range v.Gateways() {
-		if leaving(v, &g.Meta) {
-			continue
-		}
-		made := &parent{namespace: g.Namespace, listeners: newListeners(g, "", g.Listeners)}
+		made := &parent{namespace: g.Namespace, listeners: newListeners(g, nil, g.Listeners)}
 		gateways[g.Ref()], p.byRef[g.Ref()] = g, made
 		if g.Default {
 			p.defaults = append(p.defaults, made)
@@ -141,20 +145,23 @@ func newParents(v *snapshot.View) *parents {
 	}
 	for s := range v.ListenerSets() {
 		g := gateways[s.Parent]
-		if g == nil || leaving(v, &s.Meta) || !admits(v, &g.AllowedListeners, g.Namespace, s.Namespace) {
+		if g == nil || !admits(v, &g.AllowedListeners, g.Namespace, s.Namespace) {
 			continue
 		}
-		p.byRef[s.Ref()] = &parent{namespace: s.Namespace, listeners: newListeners(g, " of "+s.Ref().String(), s.Listeners)}
+		p.byRef[s.Ref()] = &parent{namespace: s.Namespace, listeners: newListeners(g, &s.Meta, s.Listeners)}
 	}
 	return p
 }
 
-func newListeners(g *snapshot.Gateway, of string, list []snapshot.Listener) []listener {
-	gateway := g.Namespace + "/" + g.Name
+func newListeners(g *snapshot.Gateway, set *snapshot.Meta, list []snapshot.Listener) []listener {
+	gateway, of := g.Namespace+"/"+g.Name, ""
+	if set != nil {
+		of = " of " + set.Ref().String()
+	}
 	out := make([]listener, len(list))
 	for i := range list {
 		l := &list[i]
-		out[i] = listener{Listener: l, gateway: gateway, name: fmt.Sprintf("gateway %s (listener %s%s)", gateway, l.Name, of)}
+		out[i] = listener{Listener: l, gateway: &g.Meta, set: set, name: fmt.Sprintf("gateway %s (listener %s%s)", gateway, l.Name, of)}
 		if hasHosts(l.Protocol) {
 			out[i].host = Normalize(l.Hostname)
 		}
@@ -162,18 +169,19 @@ func newListeners(g *snapshot.Gateway, of string, list []snapshot.Listener) []li
 	return out
 }
 
-// attached yields the listeners that a route may attach to, for each of its
-// parents in order and for the default Gateways if it asks for them. It follows the
+// attached yields the listeners that a route may attach to, and whether it names their
+// parent: for each of its parents in order, then for the default Gateways if it asks for
+// them. It follows the
 // conditions of ParentReference and AllowedRoutes, and GEP-3793 for the defaults.
 // Other kinds of parents have no listeners: a route on a Service routes traffic
 // inside the cluster and claims no host.
-func (p *parents) attached(route *snapshot.Route) iter.Seq[*listener] {
-	return func(yield func(*listener) bool) {
+func (p *parents) attached(route *snapshot.Route) iter.Seq2[*listener, bool] {
+	return func(yield func(*listener, bool) bool) {
 		for i := range route.Parents {
 			asked := &route.Parents[i]
 			for _, l := range p.openTo(p.byRef[asked.Ref], route) {
 				named := asked.Section == "" || asked.Section == l.Name
-				if named && (asked.Port == 0 || asked.Port == l.Port) && !yield(l) {
+				if named && (asked.Port == 0 || asked.Port == l.Port) && !yield(l, true) {
 					return
 				}
 			}
@@ -183,7 +191,7 @@ func (p *parents) attached(route *snapshot.Route) iter.Seq[*listener] {
 		}
 		for _, d := range p.defaults {
 			for _, l := range p.openTo(d, route) {
-				if !yield(l) {
+				if !yield(l, false) {
 					return
 				}
 			}

@@ -3,6 +3,7 @@ package hosts
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -12,25 +13,27 @@ import (
 // hostObjectClaims adds the claims of objects of host sources. Where it is unknown
 // which proxy serves them, an object that asks for every host claims nothing: whether
 // that conflicts with anything is unknown as well.
-func hostObjectClaims(c *claims, in rules.Input) {
+func hostObjectClaims(c *claims, x *expressions, in rules.Input) {
 	gateways := newIstioGateways(in.View)
 	var points entryPoints
 	for o := range in.View.HostObjects() {
-		if leaving(in.View, &o.Meta) {
-			continue
-		}
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
 			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
-				c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
+				to := c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
+				to.solver = o.Solver
+				gateways.attach(to, o)
 			}
+		}
+		for i := range o.Expressions {
+			x.add(&o.Expressions[i], &o.Meta, owner, "")
 		}
 		for i := range o.Bindings {
 			b := &o.Bindings[i]
 			switch {
 			case len(b.Lanes) == 0:
 			case b.Gateway == "":
-				points.add(b, &o.Meta, owner)
+				points.add(b, &o.Meta, owner, c.leavingOf(&o.Meta))
 			case gateways.admitAt(b, o.Namespace, ""):
 				c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, snapshot.FromHostSource, true).lanes = b.Lanes
 			}
@@ -41,7 +44,7 @@ func hostObjectClaims(c *claims, in rules.Input) {
 
 // addFrom records a claim of an object of a host source and returns it.
 func (c *claims) addFrom(host string, object *snapshot.Meta, owner rules.Owner, how snapshot.HostSource, deep bool) *claim {
-	to := c.of(host, object, owner, how)
+	to := c.of(host, object, owner, how, c.leavingOf(object))
 	to.deep = to.deep || deep
 	to.bound(object.HostsSet)
 	return to
@@ -64,12 +67,16 @@ func readBySources(v *snapshot.View) iter.Seq[*snapshot.HostObject] {
 	}
 }
 
-// unreadObjects returns the objects of host sources whose hosts could not be read.
+// unreadObjects returns the objects of host sources whose hosts could not be read, or not
+// all of them.
 func unreadObjects(in rules.Input) []snapshot.Fault {
 	var out []snapshot.Fault
 	for o := range readBySources(in.View) {
-		if o.Err != "" && !leaving(in.View, &o.Meta) {
+		if o.Err != "" {
 			out = append(out, snapshot.Fault{Ref: o.Ref(), Resource: o.Resource(), Reason: o.Err})
+		}
+		for _, value := range o.Unread {
+			out = append(out, snapshot.Fault{Ref: o.Ref(), Resource: o.Resource(), Reason: "hosts that it may claim can't be read: " + value})
 		}
 	}
 	return out
@@ -111,15 +118,12 @@ func unreadKinds(in rules.Input) []rules.Advisory {
 func unreadHosts(in rules.Input) []rules.Advisory {
 	var out []rules.Advisory
 	for o := range readBySources(in.View) {
-		if leaving(in.View, &o.Meta) {
-			continue
-		}
 		var message string
 		switch {
 		case o.Err != "":
 			message = "its hosts could not be read: " + o.Err
-		case len(o.Invalid) > 0:
-			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(o.Invalid, ", ")
+		case len(o.Invalid)+len(o.Unread) > 0:
+			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(slices.Concat(o.Unread, o.Invalid), ", ")
 		default:
 			continue
 		}

@@ -59,18 +59,18 @@ func hostObject(kind, namespace, name string, hosts ...string) snapshot.HostObje
 
 func TestHostObjectsClaimHosts(t *testing.T) {
 	leavingOne := hostObject("Route", "team-b", "leaving", "shop.example.com")
-	leavingOne.Deleting = true
+	leavingOne.Deletion = &snapshot.Deletion{}
 	unread := hostObject("Route", "team-b", "unread")
 	unread.Err = "no such key: spec"
 	odd := hostObject("Route", "team-b", "odd", "shop.example.com")
 	odd.Invalid = []string{"HostRegexp(`.+`)", "shop.example.com:80"}
 	deletedUnread := unread
-	deletedUnread.Deleting = true
+	deletedUnread.Deletion = &snapshot.Deletion{}
 	ingress := snapshot.Ingress{
 		Meta:  snapshot.Meta{Group: "networking.k8s.io", Kind: "Ingress", Namespace: "team-a", Name: "shop"},
 		Hosts: []snapshot.HostClaim{{Host: "shop.example.com", Source: snapshot.FromRule}},
 	}
-	going := []snapshot.Namespace{{Meta: snapshot.Meta{Kind: "Namespace", Name: "team-b"}, Terminating: true}}
+	going := []snapshot.Namespace{{Meta: snapshot.Meta{Kind: "Namespace", Name: "team-b", Deletion: &snapshot.Deletion{}}}}
 	shop := hostObject("Route", "team-a", "shop", "shop.example.com")
 	for _, c := range []struct {
 		says                 string
@@ -96,10 +96,13 @@ func TestHostObjectsClaimHosts(t *testing.T) {
 			hostObject("Route", "team-a", "a", "*"), hostObject("Route", "team-b", "b", "*", "*."),
 		}}, nil, nil},
 		{"one owner claims a host twice", snapshot.Facts{HostObjects: []snapshot.HostObject{shop, hostObject("Gate", "team-a", "shop", "shop.example.com")}}, nil, nil},
-		{"an object is being deleted", snapshot.Facts{HostObjects: []snapshot.HostObject{shop, leavingOne, deletedUnread}}, nil, nil},
+		{"an object is being deleted", snapshot.Facts{HostObjects: []snapshot.HostObject{shop, leavingOne, deletedUnread}},
+			[]string{"shop.example.com <- Route team-a/shop (host-source), Route team-b/leaving (host-source)"},
+			[]string{"team-b/unread: its hosts could not be read: no such key: spec"}},
 		{"a namespace is being deleted", snapshot.Facts{
 			Namespaces: going, HostObjects: []snapshot.HostObject{shop, hostObject("Route", "team-b", "b", "shop.example.com"), unread},
-		}, nil, nil},
+		}, []string{"shop.example.com <- Route team-a/shop (host-source), Route team-b/b (host-source)"},
+			[]string{"team-b/unread: its hosts could not be read: no such key: spec"}},
 		{"a wildcard covers one label", snapshot.Facts{HostObjects: []snapshot.HostObject{
 			hostObject("Route", "team-a", "a", "*.example.com"), hostObject("Route", "team-b", "b", "a.example.com", "b.a.example.com"),
 		}}, nil, []string{"a.example.com: *.example.com covers a.example.com"}},

@@ -5,24 +5,31 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// ingressClaims adds the claims of Ingresses. Objects that are being deleted claim
-// nothing, and neither does a genuine solver of an ACME challenge, which borrows
-// the host of the certificate for a minute.
-func ingressClaims(c *claims, in rules.Input, classes *classes) {
+// ingressClaims adds the claims of Ingresses.
+func ingressClaims(c *claims, x *expressions, in rules.Input, classes *classes) {
 	for ing := range in.View.Ingresses() {
-		if !claimsHosts(in.View, ing) {
-			continue
-		}
 		owner := in.Owner(&ing.Meta)
 		class := classes.of(ing)
+		solver := isSolver(ing)
 		for _, h := range ing.Hosts {
 			if !class.known.Reads(h.Source) {
 				continue
 			}
 			if host := Normalize(h.Host); host != "" {
-				c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name)
+				c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name).solver = solver
 			} else if name, shared := classes.catchAll(class, ing); shared {
-				c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name).takeAddresses(ing)
+				all := c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name)
+				all.takeAddresses(ing)
+				all.solver = solver
+			}
+		}
+		for i := range ing.Expressions {
+			e := &ing.Expressions[i]
+			if !class.known.Reads(e.Source) || x.add(e, &ing.Meta, owner, class.name) == nil {
+				continue
+			}
+			if name, shared := classes.catchAll(class, ing); shared {
+				c.add(name, &ing.Meta, owner, e.Source, e.Set, class.name).takeAddresses(ing)
 			}
 		}
 		if !ing.DefaultOnly {
@@ -41,24 +48,4 @@ func (c *claim) takeAddresses(ing *snapshot.Ingress) {
 	for _, address := range ing.Addresses {
 		c.take(snapshot.Lane{Prefix: address + snapshot.EndOfLane})
 	}
-}
-
-// claimsHosts reports whether an Ingress can claim hosts at all.
-func claimsHosts(v *snapshot.View, ing *snapshot.Ingress) bool {
-	return !leaving(v, &ing.Meta) && !isSolver(ing)
-}
-
-// isSolver reports whether an Ingress is a genuine HTTP01 solver: cert-manager's
-// label, an owning Challenge, only challenge paths, and no further host by
-// annotation. Anybody can write the label alone.
-func isSolver(ing *snapshot.Ingress) bool {
-	if !ing.SolverLabel || !ing.ChallengeOwner || !ing.ChallengePaths || len(ing.Unreadable) > 0 {
-		return false
-	}
-	for _, h := range ing.Hosts {
-		if h.Source != snapshot.FromRule {
-			return false
-		}
-	}
-	return true
 }

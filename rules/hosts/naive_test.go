@@ -20,12 +20,19 @@ import (
 // of those that it covers.
 type naive struct {
 	*sketch
-	claims []naiveClaim
+	claims   []naiveClaim
+	attached []naiveAttachment
 }
+
+// naiveAttachment says that an object claims a host through a Gateway that it names.
+type naiveAttachment struct{ object, host, namespace string }
 
 type naiveClaim struct {
 	host, object, owner string
+	named               string // the owner if what objects say is believed
 	deep                bool
+	lasts               bool // it will not be gone soon
+	solver              bool
 }
 
 func (s *sketch) naive() *naive {
@@ -33,18 +40,26 @@ func (s *sketch) naive() *naive {
 	for _, p := range s.Parents {
 		gateway := n.gatewayOf(p)
 		for _, l := range p.Listeners {
-			if p.ID.Kind != "Gateway" && gateway != nil && plain(l.Hostname) != "" && l.Protocol != "TCP" {
-				n.claim(p.ID, plain(l.Hostname), true)
+			if gateway == nil {
+				continue
+			}
+			here := n.stays(gateway.ID, gateway.Deletion) && n.stays(p.ID, p.Deletion)
+			if p.ID.Kind != "Gateway" && plain(l.Hostname) != "" && l.Protocol != "TCP" {
+				n.claim(p.ID, plain(l.Hostname), true, here, false)
+				n.attach(p.ID, plain(l.Hostname), gateway.ID)
 			}
 			for _, r := range s.Routes {
-				if gateway == nil || r.Deleting || n.terminating(r.ID.Namespace) || r.Solver || !n.meets(r, p, l) {
+				if !n.meets(r, p, l) {
 					continue
 				}
 				for _, host := range shared(r.Hostnames, l) {
 					if host == "" {
 						host = fmt.Sprintf("* (gateway %s/%s) %d", gateway.ID.Namespace, gateway.ID.Name, l.Port)
 					}
-					n.claim(r.ID, host, true)
+					n.claim(r.ID, host, true, here && n.stays(r.ID, r.Deletion), r.Solver)
+					if r.names(p, l) {
+						n.attach(r.ID, host, gateway.ID)
+					}
 				}
 			}
 		}
@@ -54,50 +69,117 @@ func (s *sketch) naive() *naive {
 			if h = plain(h); h == "" {
 				h = fmt.Sprintf("* (class %s)", i.Class)
 			}
-			if !n.terminating(i.ID.Namespace) {
-				n.claim(i.ID, h, false)
-			}
+			n.claim(i.ID, h, false, n.stays(i.ID, i.Deletion), i.Solver)
 		}
 	}
+	n.dropSolvers()
 	return n
 }
 
-func (n *naive) claim(id sketchID, host string, deep bool) {
-	owner := "nobody in " + id.Namespace
-	for _, ns := range n.Namespaces {
-		if ns.Name == id.Namespace && ns.Owner != "" {
-			owner = ns.Owner
+func (n *naive) attach(id sketchID, host string, gateway sketchID) {
+	n.attached = append(n.attached, naiveAttachment{id.line(), host, gateway.Namespace})
+}
+
+// dropSolvers removes the claims of solvers whose namespace holds the host.
+func (n *naive) dropSolvers() {
+	all := slices.Clone(n.claims)
+	n.claims = slices.DeleteFunc(n.claims, func(s naiveClaim) bool {
+		if !s.solver {
+			return false
+		}
+		at, _, _ := strings.Cut(strings.Fields(s.object)[1], "/")
+		for _, other := range all {
+			if other.solver || !sameProxy(other.host, s.host) {
+				continue
+			}
+			if slices.ContainsFunc(n.attached, func(a naiveAttachment) bool {
+				return a.object == other.object && sameProxy(a.host, s.host) && a.namespace == at
+			}) {
+				return true
+			}
+			// It has the host on each port on which the solver has it.
+			inside, _, _ := strings.Cut(strings.Fields(other.object)[1], "/")
+			if inside == at && !slices.ContainsFunc(all, func(c naiveClaim) bool {
+				return c.object == s.object && sameProxy(c.host, s.host) && !slices.ContainsFunc(all, func(o naiveClaim) bool {
+					return o.object == other.object && o.host == c.host
+				})
+			}) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (id sketchID) line() string { return fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name) }
+
+// stays reports whether an object will not be gone soon.
+func (n *naive) stays(id sketchID, own deletionAge) bool {
+	if own == notDeleted {
+		for _, ns := range n.Namespaces {
+			if ns.Name == id.Namespace {
+				own = ns.Deletion
+			}
 		}
 	}
-	c := naiveClaim{host, fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name), owner, deep}
+	return own != fresh
+}
+
+// claim adds a claim that is made in one way. Made in several, it lasts as long as the
+// last of them, on whatever port.
+func (n *naive) claim(id sketchID, host string, deep, lasts, solver bool) {
+	owner := "nobody in " + id.Namespace
+	named := owner
+	if signed := n.Signed[id]; signed != "" {
+		owner, named = signed+", says "+id.Namespace, signed
+	}
+	for _, ns := range n.Namespaces {
+		if ns.Name == id.Namespace && ns.Owner != "" {
+			owner, named = ns.Owner, ns.Owner
+		}
+	}
+	c := naiveClaim{host, id.line(), owner, named, deep, lasts, solver}
+	for i := range n.claims {
+		if same := &n.claims[i]; same.object == c.object && sameProxy(same.host, host) {
+			same.lasts = same.lasts || lasts
+			c.lasts = same.lasts
+		}
+	}
 	if !slices.Contains(n.claims, c) {
 		n.claims = append(n.claims, c)
 	}
 }
 
+// sameProxy reports whether two hosts are one, apart from the port of a catch-all.
+func sameProxy(a, b string) bool {
+	a, _, _ = strings.Cut(a, ") ")
+	b, _, _ = strings.Cut(b, ") ")
+	return a == b
+}
+
 // gatewayOf returns the Gateway that serves the listeners of a parent.
 func (n *naive) gatewayOf(p sketchParent) *sketchParent {
-	if p.Deleting || n.terminating(p.ID.Namespace) {
-		return nil
-	}
 	if p.ID.Kind == "Gateway" {
 		return &p
 	}
 	for _, g := range n.Parents {
-		if g.ID == p.Gateway && g.ID.Kind == "Gateway" && !g.Deleting && !n.terminating(g.ID.Namespace) &&
-			n.admitted(g.Admits, g.ID.Namespace, p.ID.Namespace) {
+		if g.ID == p.Gateway && g.ID.Kind == "Gateway" && n.admitted(g.Admits, g.ID.Namespace, p.ID.Namespace) {
 			return &g
 		}
 	}
 	return nil
 }
 
+// names reports whether the route names the listener of the parent.
+func (r sketchRoute) names(p sketchParent, l sketchListener) bool {
+	return slices.ContainsFunc(r.Parents, func(ref sketchRef) bool {
+		return ref.ID == p.ID && (ref.Section == "" || ref.Section == l.Name) && (ref.Port == 0 || ref.Port == l.Port)
+	})
+}
+
 // meets reports whether the route may attach to the listener of the parent.
 func (n *naive) meets(r sketchRoute, p sketchParent, l sketchListener) bool {
-	asked := r.Default && p.Default && p.ID.Kind == "Gateway"
-	for _, ref := range r.Parents {
-		asked = asked || ref.ID == p.ID && (ref.Section == "" || ref.Section == l.Name) && (ref.Port == 0 || ref.Port == l.Port)
-	}
+	asked := r.Default && p.Default && p.ID.Kind == "Gateway" || r.names(p, l)
 	var can string
 	switch l.Protocol {
 	case "HTTP", "HTTPS":
@@ -123,10 +205,6 @@ func (n *naive) admitted(how, own, other string) bool {
 		return slices.ContainsFunc(n.Namespaces, func(ns sketchNamespace) bool { return ns.Name == other && ns.Edge })
 	}
 	return how != "none"
-}
-
-func (n *naive) terminating(namespace string) bool {
-	return slices.ContainsFunc(n.Namespaces, func(ns sketchNamespace) bool { return ns.Name == namespace && ns.Terminating })
 }
 
 // plain normalizes the one odd spelling there is.
@@ -198,30 +276,57 @@ func (n *naive) findings() []string {
 	for _, c := range n.claims {
 		hosts[c.host] = append(hosts[c.host], c)
 	}
-	contested := map[string][]string{}
+	type verdict struct {
+		objects             []string
+		certain             bool // without what is about to go
+		named, certainNamed bool // if the names of owners are believed
+	}
+	contested := map[string]*verdict{}
+	several := func(list []naiveClaim, owner func(naiveClaim) string) bool {
+		return slices.ContainsFunc(list, func(c naiveClaim) bool { return owner(c) != owner(list[0]) })
+	}
+	owner, named := func(c naiveClaim) string { return c.owner }, func(c naiveClaim) string { return c.named }
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		var objects, owners []string
-		for _, c := range hosts[host] {
-			objects, owners = append(objects, c.object), append(owners, c.owner)
+		all := hosts[host]
+		lasting := slices.DeleteFunc(slices.Clone(all), func(c naiveClaim) bool { return !c.lasts })
+		if !several(all, owner) {
+			continue
 		}
-		slices.Sort(objects)
-		slices.Sort(owners)
-		if len(slices.Compact(owners)) > 1 {
-			// The ports of a Gateway are one finding.
-			at := host
-			if i := strings.Index(host, ") "); i >= 0 {
-				at = host[:i+1]
-			}
-			contested[at] = append(contested[at], objects...)
+		// The ports of a Gateway are one finding.
+		at := host
+		if i := strings.Index(host, ") "); i >= 0 {
+			at = host[:i+1]
 		}
+		if contested[at] == nil {
+			contested[at] = &verdict{}
+		}
+		v := contested[at]
+		for _, c := range all {
+			v.objects = append(v.objects, c.object)
+		}
+		v.certain = v.certain || several(lasting, owner)
+		v.named = v.named || several(all, named)
+		v.certainNamed = v.certainNamed || several(lasting, named)
 	}
 	lines := []string{}
 	for _, host := range slices.Sorted(maps.Keys(contested)) {
-		objects := contested[host]
-		slices.Sort(objects)
-		lines = append(lines, fmt.Sprintf("%s <- %s", host, strings.Join(slices.Compact(objects), ", ")))
+		v := contested[host]
+		slices.Sort(v.objects)
+		word := "contested"
+		if v.certain && !v.certainNamed || !v.certain && !v.named {
+			word = "unverified"
+		}
+		lines = append(lines, findingLine(host, slices.Compact(v.objects), word, !v.certain))
 	}
 	return lines
+}
+
+func findingLine(host string, objects []string, verdict string, provisional bool) string {
+	line := fmt.Sprintf("%s is %s <- %s", host, verdict, strings.Join(objects, ", "))
+	if provisional {
+		line += ", provisional"
+	}
+	return line
 }
 
 // coverings lists which wildcard of one owner covers which pattern of another.
@@ -252,10 +357,13 @@ func (s *sketch) evaluated() (findings, coverings []string, err error) {
 				o.Name = ns.Owner
 			}
 		}
+		if signed := m.Owner.Value; o.Name == "" && signed != "" {
+			o.Name, o.Unverified = signed, true
+		}
 		return o
 	}
 	view := s.snapshot().View(slices.Concat(rule.Needs, rule.Uses)...)
-	res, err := rule.Run(rules.Input{View: view, Owner: owner})
+	res, err := rule.Run(rules.Input{Now: sketchNow(), View: view, Owner: owner})
 	findings, coverings = []string{}, []string{}
 	for _, v := range res.Violations {
 		var objects []string
@@ -263,7 +371,7 @@ func (s *sketch) evaluated() (findings, coverings []string, err error) {
 			objects = append(objects, o.Ref.String())
 		}
 		slices.Sort(objects)
-		findings = append(findings, fmt.Sprintf("%s <- %s", v.Subject.Name, strings.Join(objects, ", ")))
+		findings = append(findings, findingLine(v.Subject.Name, objects, v.Verdict, v.Provisional))
 	}
 	for _, a := range res.Advisories {
 		if strings.Contains(a.Message, " covers ") {

@@ -58,6 +58,17 @@ func (g istioGateways) admitAt(b *snapshot.Binding, namespace, host string) bool
 	})
 }
 
+// attach notes the namespaces of the Gateways that take the host of a claim from its
+// object.
+func (g istioGateways) attach(c *claim, o *snapshot.HostObject) {
+	for i := range o.Bindings {
+		b := &o.Bindings[i]
+		if namespace, _, ok := strings.Cut(b.Gateway, "/"); ok && g.admitAt(b, o.Namespace, c.host) {
+			c.addGateway(namespace)
+		}
+	}
+}
+
 // overlapAtIstio reports whether two normalized hosts have a name in common. A wildcard
 // of Istio covers whatever ends like it.
 func overlapAtIstio(a, b string) bool {
@@ -82,11 +93,11 @@ type entryPoints struct {
 
 type entryPoint struct{ name, class string }
 
-func (e *entryPoints) add(b *snapshot.Binding, object *snapshot.Meta, owner rules.Owner) {
+func (e *entryPoints) add(b *snapshot.Binding, object *snapshot.Meta, owner rules.Owner, goes leaving) {
 	if e.named == nil {
 		e.named, e.every = map[entryPoint][]*claim{}, map[string][]*claim{}
 	}
-	made := &claim{object: object, owner: &owner, how: []snapshot.HostSource{snapshot.FromHostSource}, set: object.HostsSet, lanes: b.Lanes}
+	made := &claim{object: object, owner: &owner, how: []snapshot.HostSource{snapshot.FromHostSource}, set: object.HostsSet, lanes: b.Lanes, leaving: goes}
 	if b.EntryPoint == "" {
 		e.every[b.Class] = append(e.every[b.Class], made)
 		return

@@ -3,6 +3,7 @@ package hosts_test
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -16,11 +17,13 @@ type sketch struct {
 	Parents    []sketchParent
 	Routes     []sketchRoute
 	Ingresses  []sketchIngress
+	Signed     map[sketchID]string // the owners that objects name
 }
 
 type sketchNamespace struct {
-	Name, Owner       string
-	Edge, Terminating bool
+	Name, Owner string
+	Edge        bool
+	Deletion    deletionAge
 }
 
 // sketchID names an object; its kind is one of the six, or Service.
@@ -29,7 +32,7 @@ type sketchID struct{ Kind, Namespace, Name string }
 // sketchParent is a Gateway or a ListenerSet.
 type sketchParent struct {
 	ID        sketchID
-	Deleting  bool
+	Deletion  deletionAge
 	Default   bool
 	Admits    string   // of a Gateway: whose sets
 	Gateway   sketchID // of a set
@@ -44,10 +47,11 @@ type sketchListener struct {
 }
 
 type sketchRoute struct {
-	ID                        sketchID
-	Deleting, Default, Solver bool
-	Hostnames                 []string
-	Parents                   []sketchRef
+	ID              sketchID
+	Deletion        deletionAge
+	Default, Solver bool
+	Hostnames       []string
+	Parents         []sketchRef
 }
 
 type sketchRef struct {
@@ -57,9 +61,33 @@ type sketchRef struct {
 }
 
 type sketchIngress struct {
-	ID    sketchID
-	Class string
-	Hosts []string
+	ID       sketchID
+	Deletion deletionAge
+	Solver   bool
+	Class    string
+	Hosts    []string
+}
+
+// deletionAge says whether something is being deleted, and for how long.
+type deletionAge string
+
+const (
+	notDeleted deletionAge = ""
+	fresh      deletionAge = "fresh" // a minute ago, or in a minute by a clock that is ahead
+	stuck      deletionAge = "stuck" // an hour ago, or at an unknown time
+)
+
+// sketchNow is when the sweep starts.
+func sketchNow() time.Time { return time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC) }
+
+func (a deletionAge) fact() *snapshot.Deletion {
+	switch a {
+	case fresh:
+		return &snapshot.Deletion{At: sketchNow().Add(-time.Minute)}
+	case stuck:
+		return &snapshot.Deletion{At: sketchNow().Add(-time.Hour)}
+	}
+	return nil
 }
 
 // admissions are the ways to admit, by name.
@@ -96,15 +124,15 @@ func drawSketch(t *rapid.T) sketch {
 	d := drawer{t}
 	var s sketch
 	for _, name := range []string{"platform", "team-a", "team-b"} {
-		s.Namespaces = append(s.Namespaces, sketchNamespace{name, d.one("", "x", "y"), d.in(2), d.in(20)})
+		s.Namespaces = append(s.Namespaces, sketchNamespace{name, d.one("", "x", "y"), d.in(2), d.deletion(10)})
 	}
 	for range 2 + d.less(3) {
 		s.Parents = append(s.Parents, sketchParent{
-			ID: d.gateway(), Deleting: d.in(10), Default: d.in(4), Admits: d.admission(), Listeners: d.listeners(),
+			ID: d.gateway(), Deletion: d.deletion(5), Default: d.in(4), Admits: d.admission(), Listeners: d.listeners(),
 		})
 	}
 	for range 2 + d.less(3) {
-		set := sketchParent{ID: d.set(), Deleting: d.in(10), Gateway: d.gateway(), Listeners: d.listeners()}
+		set := sketchParent{ID: d.set(), Deletion: d.deletion(5), Gateway: d.gateway(), Listeners: d.listeners()}
 		if d.in(8) {
 			set.Gateway = d.set() // which is none
 		}
@@ -115,10 +143,20 @@ func drawSketch(t *rapid.T) sketch {
 	}
 	for range d.less(4) {
 		s.Ingresses = append(s.Ingresses, sketchIngress{
-			ID: sketchID{"Ingress", d.namespace(), d.one("q", "r")}, Class: d.one("nginx", "other"), Hosts: d.hosts(),
+			ID: sketchID{"Ingress", d.namespace(), d.one("q", "r")}, Deletion: d.deletion(6), Solver: d.in(4), Class: d.one("nginx", "other"), Hosts: d.hosts(),
 		})
 	}
 	s.dropDoubles()
+	s.Signed = map[sketchID]string{}
+	for _, p := range s.Parents {
+		s.Signed[p.ID] = d.one("", "", "x", "y")
+	}
+	for _, r := range s.Routes {
+		s.Signed[r.ID] = d.one("", "", "x", "y")
+	}
+	for _, i := range s.Ingresses {
+		s.Signed[i.ID] = d.one("", "", "x", "y")
+	}
 	return s
 }
 
@@ -129,6 +167,14 @@ func (d drawer) less(n int) int { return rapid.IntRange(0, n-1).Draw(d.T, "less"
 
 // in is true about once in n times, and false in what is shrunk.
 func (d drawer) in(n int) bool { return d.less(n) == n-1 }
+
+// deletion returns one about once in n times.
+func (d drawer) deletion(n int) deletionAge {
+	if !d.in(n) {
+		return notDeleted
+	}
+	return deletionAge(d.one(string(fresh), string(fresh), string(stuck)))
+}
 
 func (d drawer) namespace() string { return d.one("platform", "team-a", "team-b") }
 
@@ -174,7 +220,7 @@ func (d drawer) listeners() (list []sketchListener) {
 func (d drawer) route() sketchRoute {
 	r := sketchRoute{
 		ID:       sketchID{d.one("HTTPRoute", "HTTPRoute", "GRPCRoute", "TLSRoute"), d.namespace(), d.one("q", "r", "s", "t")},
-		Deleting: d.in(12), Default: d.in(6), Solver: d.in(12), Hostnames: d.hosts(),
+		Deletion: d.deletion(6), Default: d.in(6), Solver: d.in(4), Hostnames: d.hosts(),
 	}
 	for range 1 + d.less(3) {
 		p := sketchRef{ID: d.gateway()}
@@ -204,23 +250,23 @@ func (s *sketch) snapshot() *snapshot.Snapshot {
 			labels["edge"] = "yes"
 		}
 		f.Namespaces = append(f.Namespaces, snapshot.Namespace{
-			Meta: snapshot.Meta{Kind: "Namespace", Name: n.Name}, Labels: snapshot.NewLabels(labels), Terminating: n.Terminating,
+			Meta: snapshot.Meta{Kind: "Namespace", Name: n.Name, Deletion: n.Deletion.fact()}, Labels: snapshot.NewLabels(labels),
 		})
 	}
 	for _, p := range s.Parents {
 		if p.ID.Kind == "Gateway" {
 			f.Gateways = append(f.Gateways, snapshot.Gateway{
-				Meta: p.ID.meta(p.Deleting), Listeners: listenerFacts(p.Listeners), AllowedListeners: admissions()[p.Admits], Default: p.Default,
+				Meta: p.ID.meta(p.Deletion), Listeners: listenerFacts(p.Listeners), AllowedListeners: admissions()[p.Admits], Default: p.Default,
 			})
 			continue
 		}
 		f.ListenerSets = append(f.ListenerSets, snapshot.ListenerSet{
-			Meta: p.ID.meta(p.Deleting), Parent: p.Gateway.ref(), Listeners: listenerFacts(p.Listeners),
+			Meta: p.ID.meta(p.Deletion), Parent: p.Gateway.ref(), Listeners: listenerFacts(p.Listeners),
 		})
 	}
 	for _, r := range s.Routes {
 		route := snapshot.Route{
-			Meta: r.ID.meta(r.Deleting), Hostnames: r.Hostnames, Default: r.Default,
+			Meta: r.ID.meta(r.Deletion), Hostnames: r.Hostnames, Default: r.Default,
 			SolverLabel: r.Solver, ChallengeOwner: r.Solver, ChallengePaths: r.Solver,
 		}
 		for _, p := range r.Parents {
@@ -229,11 +275,26 @@ func (s *sketch) snapshot() *snapshot.Snapshot {
 		f.Routes = append(f.Routes, route)
 	}
 	for _, i := range s.Ingresses {
-		ingress := snapshot.Ingress{Meta: i.ID.meta(false), Class: i.Class}
+		ingress := snapshot.Ingress{
+			Meta: i.ID.meta(i.Deletion), Class: i.Class,
+			SolverLabel: i.Solver, ChallengeOwner: i.Solver, ChallengePaths: i.Solver,
+		}
 		for _, h := range i.Hosts {
 			ingress.Hosts = append(ingress.Hosts, snapshot.HostClaim{Host: h, Source: snapshot.FromRule})
 		}
 		f.Ingresses = append(f.Ingresses, ingress)
+	}
+	sign := func(m *snapshot.Meta) {
+		m.Owner.Value = s.Signed[sketchID{m.Kind, m.Namespace, m.Name}]
+	}
+	for i := range f.ListenerSets {
+		sign(&f.ListenerSets[i].Meta)
+	}
+	for i := range f.Routes {
+		sign(&f.Routes[i].Meta)
+	}
+	for i := range f.Ingresses {
+		sign(&f.Ingresses[i].Meta)
 	}
 	var b snapshot.Builder
 	b.Add(f)
@@ -271,7 +332,7 @@ func (id sketchID) ref() snapshot.Ref {
 	return snapshot.Ref{Group: group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }
 
-func (id sketchID) meta(deleting bool) snapshot.Meta {
+func (id sketchID) meta(deletion deletionAge) snapshot.Meta {
 	r := id.ref()
-	return snapshot.Meta{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Deleting: deleting}
+	return snapshot.Meta{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Deletion: deletion.fact()}
 }

@@ -31,6 +31,8 @@ func BenchmarkIsolation(b *testing.B) {
 			f.Policies = append(f.Policies, spreadPolicies(10_000, 0).Policies...)
 			return f
 		}},
+		{"10,000 policies in one of 10,000 namespaces, each open to all but one of them", func() snapshot.Facts { return openToOthers(allButOneNamespace) }},
+		{"10,000 policies in one of 10,000 namespaces, each open to all but one app", func() snapshot.Facts { return openToOthers(allButOneApp) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -183,6 +185,27 @@ func forSomeNamespaces(i int) snapshot.PodPeer {
 
 func forEveryNamespace(i int) snapshot.PodPeer {
 	return snapshot.PodPeer{Pods: in("app", fmt.Sprintf("app-%d", i))}
+}
+
+// openToOthers returns ten thousand namespaces with five pods each, and as many policies
+// of one of them that each leave out a few pods.
+func openToOthers(from func(i int) snapshot.PodPeer) (f snapshot.Facts) {
+	f = spreadPolicies(10_000, 50_000)
+	for i := range f.Policies {
+		f.Policies[i] = forOneApp(i)
+		f.Policies[i].Rules[snapshot.DirectionIngress] = []snapshot.Rule{{
+			Peers: snapshot.Peers{Pods: []snapshot.PodPeer{from(i)}}, Ports: snapshot.Ports{All: true},
+		}}
+	}
+	return f
+}
+
+func allButOneNamespace(i int) snapshot.PodPeer {
+	return snapshot.PodPeer{Namespaces: snapshot.Selector{in("team", fmt.Sprintf("t%d", i%1000))[0].Not()}}
+}
+
+func allButOneApp(i int) snapshot.PodPeer {
+	return snapshot.PodPeer{Pods: snapshot.Selector{in("app", fmt.Sprintf("app-%d", i))[0].Not()}}
 }
 
 func forEverybody(int) snapshot.PodPeer { return snapshot.PodPeer{} }

@@ -35,8 +35,24 @@ A namespace without live workloads is an advisory, and so is a pod in the host
 network, which no policy isolates. Such a pod exempts itself alone: the other pods of
 its workload are evaluated, and so is the pod template until a pod of its kind runs. A
 pod counts for the controller that it names only if that exists and has the UID that
-it gives. Whether the network plugin enforces a policy
-can't be detected from objects.
+it gives. Pods that run in a Namespace that is being deleted are an advisory for ten
+minutes. If they still run, the deletion is stuck, and they are evaluated as any
+others. Policies that are being deleted count until they are gone. Whether the network
+plugin enforces a policy can't be detected from objects.
+
+Whatever leaves out next to nothing admits everything, in the policies of every
+engine and for several rules together. At most one sixteenth may be left out:
+
+- of the public addresses of IPv4 or of IPv6, for the world; if a plugin also matches
+  pods by their addresses, and of each private range, for the cluster;
+- of the 65,535 ports of a protocol (4,095);
+- of the namespaces that exist, not counting the policy's own. A namespace is left out
+  if more than one sixteenth of its pods are.
+
+Of selectors, only those can admit the cluster that also select namespaces and pods
+which do not exist yet and have no labels: empty and negative ones (NotIn,
+DoesNotExist, and their like in other engines). A list of names never does, however few
+namespaces there are. Selectors of what is denied must select every pod there could be.
 
 What is read, and what is not:
 
@@ -47,9 +63,9 @@ What is read, and what is not:
   and GlobalNetworkSets that a selector matches, by their addresses. Services and
   domains as peers count as no one.
 - Cilium's policies are read. A cidrGroupRef or cidrGroupSelector stands for the
-  addresses of the CiliumCIDRGroups, and toFQDNs with the pattern "*" for all
-  addresses outside the cluster. Other names, nodes, services and groups of a cloud
-  count as no one.
+  addresses of the CiliumCIDRGroups, and toFQDNs with a pattern of asterisks and dots
+  alone for all addresses outside the cluster. Other names, nodes, services and groups
+  of a cloud count as no one.
 - Cilium's ConfigMap is read for enable-policy, policy-audit-mode, and the switches
   that turn off the enforcement of a kind (enable-k8s-networkpolicy,
   enable-cilium-network-policy, enable-cilium-clusterwide-network-policy and
@@ -64,7 +80,11 @@ What is read, and what is not:
 A direction is not evaluated if the verdict depends on something that was not read: an
 unsupported kind of policies, a set of addresses that doesn't exist or could not be
 listed, or the labels of a ServiceAccount. The other direction is, and so is a
-verdict that is the same whatever was not read.`,
+verdict that is the same whatever was not read.
+
+An object that can't be decoded is named. Its namespace is not evaluated, and for a
+cluster-wide policy the namespaces that it may select are not, in the directions that
+it may affect.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectNamespace,
 		Needs: slices.Sorted(slices.Values(slices.Concat(snapshot.WorkloadKinds(), snapshot.PolicyKinds(),
@@ -91,15 +111,19 @@ func run(in rules.Input) (rules.Result, error) {
 		}
 		owner := in.Owner(n.meta)
 		res.Advisories = append(res.Advisories, n.advisories(owner)...)
+		// A deletion that has just begun neither opens nor resolves anything.
+		fresh := n.meta.Deleting() && n.meta.Deletion.Fresh(in.Now)
 		for _, d := range in.Directions {
 			v, ok := n.violation(d, owner, in)
+			if fresh || len(n.notEvaluated[d]) > 0 {
+				res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
+			}
 			switch {
 			case len(n.notEvaluated[d]) > 0:
-				res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
 			case !ok:
 			case n.workloads == 0:
 				res.Advisories = append(res.Advisories, adviseWithoutWorkloads(v))
-			case n.terminating:
+			case fresh:
 				res.Advisories = append(res.Advisories, adviseTerminating(v))
 			default:
 				res.Violations = append(res.Violations, v)
@@ -114,7 +138,7 @@ func run(in rules.Input) (rules.Result, error) {
 // memory than the facts.
 func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	workloads := workloads.Live(v)
-	policies := policy.Compile(v)
+	policies := policy.Compile(v, workloads)
 	off := unenforced(v)
 	metas := map[string]*snapshot.Meta{}
 	for ns := range v.Namespaces() {
@@ -132,6 +156,10 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	for name := range policies.Namespaces() {
 		missing(name)
 	}
+	unread := newUnread(v)
+	for name := range unread.own {
+		missing(name)
+	}
 	unsupported := map[string][2][]string{}
 	for u := range v.Unsupported() {
 		kinds := unsupported[u.Namespace]
@@ -146,15 +174,15 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	return func(yield func(*namespaceIsolation) bool) {
 		for _, name := range slices.Sorted(maps.Keys(metas)) {
 			var labels snapshot.Labels
-			terminating := false
 			if ns := v.Namespace(name); ns != nil {
-				labels, terminating = ns.Labels, ns.Terminating
+				labels = ns.Labels
 			}
-			n := evaluateNamespace(metas[name], off, policies.For(name, labels), workloads[name])
-			n.terminating = terminating
+			sets := policies.For(name, labels)
+			n := evaluateNamespace(metas[name], off, sets, workloads[name])
 			for _, d := range snapshot.Directions() {
 				// Some may apply to any namespace.
 				n.addUnsupported(d, slices.Concat(unsupported[""][d], unsupported[name][d]))
+				n.addUnread(d, unread.about(name, labels, d, sets[d]))
 			}
 			if !yield(n) {
 				return

@@ -13,18 +13,21 @@ import (
 // namespaceIsolation is everything that default-deny-present knows about one
 // namespace.
 type namespaceIsolation struct {
-	meta        *snapshot.Meta // of the Namespace; made up if manifests do not include it
-	terminating bool
-	off         *snapshot.Enforcement // what disables all policies, or nil
-	directions  [2]*directionIsolation
-	exposed     [2][]exposure         // in the order of the workloads
-	workloads   int                   // live ones that a policy can isolate
-	host        []*workloads.Workload // those with pods in the host network
+	meta       *snapshot.Meta        // of the Namespace; made up if manifests do not include it
+	off        *snapshot.Enforcement // what disables all policies, or nil
+	directions [2]*directionIsolation
+	exposed    [2][]exposure         // in the order of the workloads
+	workloads  int                   // live ones that a policy can isolate
+	host       []*workloads.Workload // those with pods in the host network
 	// notEvaluated are, by Direction, the kinds for which a direction could not be
-	// evaluated, and whyNot describes what is wrong with them, unless they are
-	// unsupported.
+	// evaluated. Of these, unsupported are kinds that the program does not read, and
+	// whyNot describes what is wrong with the others.
 	notEvaluated [2][]string
+	unsupported  [2][]string
 	whyNot       [2][]string
+	// unread describes, by Direction, the objects that could not be read and without
+	// which the direction could not be evaluated.
+	unread [2][]string
 }
 
 // exposure is a workload that is open in one direction.
@@ -69,6 +72,8 @@ func evaluateNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, sets [2]*
 			n.notEvaluated[d] = append(n.notEvaluated[d], string(doubt.Kind))
 			if doubt.Why != "" {
 				n.whyNot[d] = append(n.whyNot[d], doubt.Why)
+			} else {
+				n.unsupported[d] = append(n.unsupported[d], string(doubt.Kind))
 			}
 		}
 		n.notEvaluated[d] = slices.Compact(n.notEvaluated[d])
@@ -80,10 +85,15 @@ func evaluateNamespace(meta *snapshot.Meta, off *snapshot.Enforcement, sets [2]*
 // direction.
 func (n *namespaceIsolation) addUnsupported(d snapshot.Direction, kinds []string) {
 	if len(kinds) > 0 {
-		kinds = slices.Concat(n.notEvaluated[d], kinds)
-		slices.Sort(kinds)
-		n.notEvaluated[d] = slices.Compact(kinds)
+		n.notEvaluated[d] = sorted(slices.Concat(n.notEvaluated[d], kinds))
+		n.unsupported[d] = sorted(slices.Concat(n.unsupported[d], kinds))
 	}
+}
+
+// sorted returns the texts sorted and each once, in place.
+func sorted(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
 // describeNotEvaluated says which directions were not evaluated, and why. It is empty if
@@ -91,10 +101,10 @@ func (n *namespaceIsolation) addUnsupported(d snapshot.Direction, kinds []string
 func (n *namespaceIsolation) describeNotEvaluated() string {
 	var why [2]string
 	for _, d := range snapshot.Directions() {
-		parts := n.whyNot[d]
-		if len(n.notEvaluated[d]) > len(n.whyNot[d]) || len(parts) == 0 {
+		parts := slices.Concat(n.whyNot[d], n.unread[d])
+		if len(n.unsupported[d]) > 0 {
 			parts = append([]string{"the namespace may be subject to policies of unsupported kinds: " +
-				strings.Join(n.notEvaluated[d], ", ")}, parts...)
+				strings.Join(n.unsupported[d], ", ")}, parts...)
 		}
 		if len(n.notEvaluated[d]) > 0 {
 			why[d] = strings.Join(parts, "; ")

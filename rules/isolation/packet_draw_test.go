@@ -81,6 +81,10 @@ func (d *packetDraw) namespace(name string) {
 	}
 	if d.in(15) {
 		ns.Status.Phase = corev1.NamespaceTerminating
+		// An hour ago is stuck, and so is an unknown time.
+		if ago := oneOf(d, -time.Minute, time.Minute, time.Hour, 0); ago != 0 {
+			ns.DeletionTimestamp = new(metav1.NewTime(packetNow().Add(-ago)))
+		}
 	}
 	d.cluster = append(d.cluster, ns)
 }
@@ -366,9 +370,9 @@ func (d *packetDraw) port() networkingv1.NetworkPolicyPort {
 	case 3:
 		number(1, 65535)
 	case 4:
-		number(1, oneOf[int32](d, 1023, 32767, 65534))
+		number(1, oneOf[int32](d, 1023, 32767, 61439, 61440, 65534))
 	case 5:
-		number(oneOf[int32](d, 2, 1024, 32768, 32769), 65535)
+		number(oneOf[int32](d, 2, 4096, 4097, 32768, 32769), 65535)
 	case 6:
 		first := 1 + d.IntN(65535)
 		number(int32(first), int32(first+d.IntN(65536-first)))

@@ -26,12 +26,15 @@ import (
 // allows; one that is not isolated takes everything. The words of the verdicts,
 // in packets:
 //
-//   - Some policies admit the cluster by a port if every pod that there could be,
-//     with any labels in a namespace with any name and labels, may use the port.
-//     They admit the world by a port if 15 of 16 public addresses of IPv4, or as
-//     many of IPv6, may use it. Which these are may differ from port to port, and
-//     so may the version of IP.
-//   - Their scope is "all" if they admit both by every port of TCP, UDP and SCTP;
+//   - All but a few means that no more than one of sixteen is left out.
+//   - Some policies admit a namespace by a port if the pod without labels may use it,
+//     and all but a few pods that are in the namespace. They admit the cluster by a
+//     port if they so admit a namespace of an unheard name without labels, and all
+//     but a few namespaces that exist, not counting their own. They admit the world by
+//     a port if all but a few public addresses of IPv4, or of IPv6, may use it. Which
+//     these are may differ from port to port, and so may the version of IP.
+//   - Their scope is "all" if they admit both by all but a few ports of each of TCP,
+//     UDP and SCTP, which is meant by every port;
 //     else "world" if they admit the world so; else "tcp" if they admit both by
 //     every port of TCP; else "cluster" if they admit the cluster by every port of
 //     the three; else "world", or else "cluster", if they admit that by every port
@@ -58,6 +61,7 @@ type packetJudge struct {
 	invalid   int                           // of the direction, and not in force
 	rules     [][]triedRule                 // of each policy
 	pods      []packetEnd
+	places    []packetPlace
 	outside   []stretch
 	ports     []packetPort
 	known     map[string]string // scope by policies
@@ -68,10 +72,23 @@ type packetJudge struct {
 // behind them what is outside.
 type triedRule struct{ ends, ports []bool }
 
-// newPacketJudge tries all rules of some policies of one namespace. The pods of
-// the cluster are given beside those that there could be.
-func newPacketJudge(policies []*networkingv1.NetworkPolicy, d networkingv1.PolicyType, pods []packetEnd) *packetJudge {
+// packetPlace is a namespace that others are: the first of its pods has no labels and
+// may not exist. They are given by their places among those of the judge.
+type packetPlace struct{ pods []int }
+
+// newPacketJudge tries all rules of some policies of one namespace, with the pods of
+// each other namespace, behind one without labels.
+func newPacketJudge(policies []*networkingv1.NetworkPolicy, d networkingv1.PolicyType, others [][]packetEnd) *packetJudge {
 	j := &packetJudge{known: map[string]string{}, selectors: packetSelectors{}}
+	unknown := packetEnd{namespace: unheard, nsLabels: labels.Set{corev1.LabelMetadataName: unheard}}
+	for _, pods := range append([][]packetEnd{{unknown}}, others...) {
+		var place packetPlace
+		for _, p := range pods {
+			place.pods = append(place.pods, len(j.pods))
+			j.pods = append(j.pods, p)
+		}
+		j.places = append(j.places, place)
+	}
 	var all []packetRule
 	for _, p := range policies {
 		switch {
@@ -83,7 +100,6 @@ func newPacketJudge(policies []*networkingv1.NetworkPolicy, d networkingv1.Polic
 			all = append(all, packetRules(p, d)...)
 		}
 	}
-	j.pods = append(everyPod(all), pods...)
 	j.outside = everyAddress(all)
 	for _, protocol := range packetProtocols() {
 		for _, port := range everyPort(all) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -126,10 +127,14 @@ func isolationWords(snap *snapshot.Snapshot) ([]string, error) {
 	return lines, err
 }
 
+// packetNow is when the sweep starts.
+func packetNow() time.Time { return time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC) }
+
 func isolationOf(snap *snapshot.Snapshot) (rules.Result, error) {
 	rule := isolation.Rule()
 	directions := snapshot.Directions()
 	return rule.Run(rules.Input{
+		Now:        packetNow(),
 		View:       snap.View(slices.Concat(rule.Needs, rule.Uses)...),
 		Owner:      func(m *snapshot.Meta) rules.Owner { return rules.Owner{Namespace: m.Namespace} },
 		Directions: directions[:],
@@ -194,16 +199,20 @@ func (c packetCluster) byPackets() []string {
 			of(o.Namespace).policies = append(of(o.Namespace).policies, o)
 		}
 	}
-	var ends []packetEnd
 	for _, name := range packetNamespaces() {
 		if list := c.workloads(name); len(list) > 0 {
 			of(name).workloads = list
-			ends = append(ends, of(name).ends(c.pods(name))...)
 		}
 	}
 	lines := []string{}
 	for _, n := range known {
-		lines = append(lines, n.words(ends)...)
+		var others [][]packetEnd
+		for _, o := range known {
+			if o != n && (o.object != nil || len(o.workloads) > 0) {
+				others = append(others, o.ends())
+			}
+		}
+		lines = append(lines, n.words(others)...)
 	}
 	slices.Sort(lines)
 	return lines
@@ -217,24 +226,29 @@ type packetNamespace struct {
 	workloads []*packetWorkload
 }
 
-// ends returns pods of the namespace as others see them. One in the host's network
-// is a node to them.
-func (n *packetNamespace) ends(pods []*corev1.Pod) (list []packetEnd) {
+// ends returns a pod without labels and the pods of the namespace as others see them:
+// those of a workload that differ. One in the host's network is a node to them.
+func (n *packetNamespace) ends() (list []packetEnd) {
 	own := labels.Set{corev1.LabelMetadataName: n.name}
 	if n.object != nil {
 		own = labels.Merge(n.object.Labels, own)
 	}
-	for _, p := range pods {
-		if !p.Spec.HostNetwork {
-			list = append(list, packetEnd{namespace: n.name, nsLabels: own, podLabels: p.Labels})
+	list = append(list, packetEnd{namespace: n.name, nsLabels: own})
+	for _, w := range n.workloads {
+		seen := map[string]bool{}
+		for _, pod := range w.pods {
+			if !seen[pod.String()] {
+				seen[pod.String()] = true
+				list = append(list, packetEnd{namespace: n.name, nsLabels: own, podLabels: pod})
+			}
 		}
 	}
 	return list
 }
 
 // words returns the lines about the namespace.
-func (n *packetNamespace) words(ends []packetEnd) (lines []string) {
-	terminating := n.object != nil && n.object.Status.Phase == corev1.NamespaceTerminating
+func (n *packetNamespace) words(others [][]packetEnd) (lines []string) {
+	leaving := n.object != nil && n.object.DeletionTimestamp != nil && n.object.DeletionTimestamp.Time.After(packetNow().Add(-10*time.Minute))
 	isolatable := slices.ContainsFunc(n.workloads, func(w *packetWorkload) bool { return len(w.pods) > 0 })
 	var names []string
 	for _, w := range n.workloads {
@@ -242,8 +256,8 @@ func (n *packetNamespace) words(ends []packetEnd) (lines []string) {
 	}
 	var sides [2]packetSide
 	for i, d := range packetDirections() {
-		sides[i] = newPacketJudge(n.policies, d, ends).side(n.workloads)
-		if verdict := sides[i].verdict(); verdict != "" && isolatable && !terminating {
+		sides[i] = newPacketJudge(n.policies, d, others).side(n.workloads)
+		if verdict := sides[i].verdict(); verdict != "" && isolatable && !leaving {
 			lines = append(lines, findingWord(n.name, string(d), verdict))
 		}
 	}
@@ -260,10 +274,28 @@ func (j *packetJudge) passes(policies []int, end, port int) bool {
 	return false
 }
 
-// cluster reports whether some policies admit every pod by a port.
+// cluster reports whether some policies admit the cluster by a port.
 func (j *packetJudge) cluster(policies []int, port int) bool {
-	for end := range j.pods {
-		if !j.passes(policies, end, port) {
+	left := 0
+	for i := range j.places {
+		if j.place(policies, i, port) {
+			continue
+		}
+		if left++; i == 0 || 16*left > len(j.places)-1 {
+			return false
+		}
+	}
+	return true
+}
+
+// place reports whether some policies admit a namespace by a port.
+func (j *packetJudge) place(policies []int, i, port int) bool {
+	left := 0
+	for k, end := range j.places[i].pods {
+		if j.passes(policies, end, port) {
+			continue
+		}
+		if left++; k == 0 || 16*left > len(j.places[i].pods)-1 {
 			return false
 		}
 	}
@@ -308,14 +340,26 @@ func (j *packetJudge) scope(policies []int) string {
 }
 
 func (j *packetJudge) tryScope(policies []int) string {
-	cluster, world := [3]bool{true, true, true}, [3]bool{true, true, true}
+	var cluster, world [3]bool
 	for i, protocol := range packetProtocols() {
-		for port := range j.ports {
-			if j.ports[port].protocol == protocol {
-				cluster[i] = cluster[i] && j.cluster(policies, port)
-				world[i] = world[i] && j.world(policies, port)
+		var left [2]int32
+		for port, p := range j.ports {
+			if p.protocol != protocol {
+				continue
+			}
+			// Nothing changes up to the next one.
+			next := int32(65536)
+			if port+1 < len(j.ports) && j.ports[port+1].protocol == protocol {
+				next = j.ports[port+1].port
+			}
+			if !j.cluster(policies, port) {
+				left[0] += next - p.port
+			}
+			if !j.world(policies, port) {
+				left[1] += next - p.port
 			}
 		}
+		cluster[i], world[i] = fewPorts(left[0]), fewPorts(left[1])
 	}
 	every := [3]bool{true, true, true}
 	switch {
@@ -383,28 +427,6 @@ func everyLabels(selectors []*metav1.LabelSelector, always map[string][]string) 
 		sets = longer
 	}
 	return sets
-}
-
-// everyPod returns every pod that the peers of some rules can tell apart, in
-// every Namespace that they can.
-func everyPod(all []packetRule) (list []packetEnd) {
-	var ofPods, ofNamespaces []*metav1.LabelSelector
-	for _, r := range all {
-		for _, p := range r.peers {
-			if p.PodSelector != nil {
-				ofPods = append(ofPods, p.PodSelector)
-			}
-			if p.NamespaceSelector != nil {
-				ofNamespaces = append(ofNamespaces, p.NamespaceSelector)
-			}
-		}
-	}
-	for _, ns := range everyLabels(ofNamespaces, map[string][]string{corev1.LabelMetadataName: packetNamespaces()}) {
-		for _, pod := range everyLabels(ofPods, nil) {
-			list = append(list, packetEnd{namespace: ns[corev1.LabelMetadataName], nsLabels: ns, podLabels: pod})
-		}
-	}
-	return list
 }
 
 // everyPort returns the ports at which anything can change for some rules, and

@@ -113,6 +113,10 @@ func (d *packetDraw) tierRule(namespaced bool, action snapshot.Action) snapshot.
 	r.Peers = oneOf(d, some, some, others, others, snapshot.Peers{CIDRs: some.CIDRs}, snapshot.Peers{Pods: others.Pods},
 		snapshot.Peers{Pods: []snapshot.PodPeer{{Pods: is("app", "web")}, {Pods: isNot("app", "web")}}},
 		snapshot.Peers{Pods: []snapshot.PodPeer{{Namespaces: isNot("kubernetes.io/metadata.name", tierNamespace)}}})
+	// Only a policy of a namespace has one of its own.
+	if !namespaced && len(r.Peers.Pods) == 1 && slices.ContainsFunc(r.Peers.Pods[0].Namespaces, func(r snapshot.Requirement) bool { return r.Op == snapshot.NotIn }) {
+		r.Peers.Pods[0].Namespaces = hasNot("env")
+	}
 	if namespaced && d.in(4) {
 		r.Peers = snapshot.Peers{Pods: []snapshot.PodPeer{{OwnNamespace: true}}}
 	}

@@ -15,11 +15,12 @@ import (
 // tierEffect is what becomes of the packets to a pod, or from it. Its words:
 //
 //   - A class, all pods there could be or the public addresses, is let through by a
-//     port if all of it is, by rules. It is left by a port if nothing decides on some
+//     port if all of it is, by rules; of the pods those outside the own namespace. It
+//     is left by a port if nothing decides on some
 //     of it. It is denied by a port if it is neither: the rest is denied, whatever
 //     is let through.
 //   - A class that is let through by all ports but for a few, no more than one in
-//     sixteen, which a rule denies to some of it, is let through by all.
+//     sixteen, is let through by all.
 //   - A class is left altogether if more than a few ports of TCP or of UDP are left.
 //   - A class is denied if all ports of TCP and UDP are.
 //   - The scope by rules is that of what is let through, and the scope that of what
@@ -31,7 +32,7 @@ type tierEffect struct {
 }
 
 // portState is what becomes of a class by one port.
-type portState struct{ through, left, deniedByRule bool }
+type portState struct{ through, left bool }
 
 func tierEffectOf(policies []*snapshot.Policy, d snapshot.Direction) (e tierEffect) {
 	var rules, all [2][3]bool // whether every port is
@@ -40,29 +41,22 @@ func tierEffectOf(policies []*snapshot.Policy, d snapshot.Direction) (e tierEffe
 		denied := [3]bool{true, true, true}
 		e.untouched[class] = true
 		for i, protocol := range packetProtocols() {
-			var notThrough, notAll, deniedByRule, left int32
-			hole := false // neither let through nor denied by a rule
+			var notThrough, notAll, left int32
 			for k, first := range tierStretches() {
 				s := stateOf(policies, d, ends, packetPort{protocol, first}, class == 1)
 				weight := weightOf(k)
 				if !s.through {
 					notThrough += weight
-					hole = hole || !s.deniedByRule
 				}
 				if !s.through && !s.left {
 					notAll += weight
-				}
-				if s.deniedByRule && !s.through {
-					deniedByRule += weight
 				}
 				if s.left {
 					left += weight
 				}
 				denied[i] = denied[i] && !s.through && !s.left
 			}
-			whole := !hole && fewPorts(deniedByRule)
-			rules[class][i] = notThrough == 0 || whole
-			all[class][i] = notAll == 0 || whole
+			rules[class][i], all[class][i] = fewPorts(notThrough), fewPorts(notAll)
 			if protocol != "SCTP" {
 				leftAltogether = leftAltogether || !fewPorts(left)
 			}
@@ -92,14 +86,12 @@ func stateOf(policies []*snapshot.Policy, d snapshot.Direction, ends []packetEnd
 			continue
 		case undecided:
 			s.left = true
-		case deniedByRule:
-			s.deniedByRule = true
 		}
-		s.through = false
+		s.through = s.through && ends[i].namespace == tierNamespace
 		blocked4 = blocked4 || ends[i].addr.Is4()
 		blocked6 = blocked6 || ends[i].addr.Is6()
 	}
-	if world && (!blocked4 || !blocked6) {
+	if s.through || world && (!blocked4 || !blocked6) {
 		return portState{through: true}
 	}
 	return s

@@ -22,13 +22,26 @@ func (c tierCluster) differ() string {
 	if err != nil {
 		return err.Error()
 	}
-	return cmp.Diff(c.byPackets(), words)
+	elsewhere := func(line string) bool { return !strings.Contains(line, tierNamespace) }
+	return cmp.Diff(c.byPackets(), slices.DeleteFunc(words, elsewhere))
 }
 
 // snapshot returns the facts of the cluster and of the sets that it refers to.
 func (c tierCluster) snapshot() *snapshot.Snapshot {
 	f := snapshot.Facts{Policies: slices.Clone(c.Policies)}
 	f.Namespaces = []snapshot.Namespace{{Meta: snapshot.Meta{Kind: "Namespace", Name: tierNamespace}}}
+	// The others that tierPods are in.
+	for name, labels := range map[string]map[string]string{"team-b": nil, "team-c": {"env": "prod"}} {
+		f.Namespaces = append(f.Namespaces, snapshot.Namespace{
+			Meta: snapshot.Meta{Kind: "Namespace", Name: name}, Labels: snapshot.NewLabels(labels),
+		})
+		for _, app := range []string{"web", unheard} {
+			f.Pods = append(f.Pods, snapshot.Pod{
+				Meta:   snapshot.Meta{Kind: "Pod", Namespace: name, Name: app},
+				Labels: snapshot.NewLabels(map[string]string{"app": app}),
+			})
+		}
+	}
 	for i, pod := range c.Pods {
 		meta := snapshot.Meta{Kind: "Pod", Namespace: tierNamespace, Name: fmt.Sprintf("w%d", i)}
 		labels := maps.Clone(pod)

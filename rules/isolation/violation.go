@@ -37,6 +37,9 @@ func (n *namespaceIsolation) violation(d snapshot.Direction, owner rules.Owner, 
 	}
 	v.Cause, v.CauseTail = n.cause(&v, d, before, n.exposedObjects(d, in.Owner))
 	v.Message += v.MessageTail
+	if n.meta.Deleting() {
+		v.Cause = strings.TrimSpace(fmt.Sprintf("The Namespace is Terminating, %s, and its workloads still run. %s", n.meta.Deletion, v.Cause))
+	}
 	return v, true
 }
 

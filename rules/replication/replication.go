@@ -40,7 +40,7 @@ func run(in rules.Input) (rules.Result, error) {
 	copied := map[snapshot.VersionKind]bool{}
 	var by []*snapshot.Replication
 	for r := range in.View.Replications() {
-		if r.Deleting || r.Ignored != "" {
+		if r.Deleting() || r.Ignored != "" {
 			continue
 		}
 		by = append(by, r)
@@ -50,7 +50,7 @@ func run(in rules.Input) (rules.Result, error) {
 	}
 	var res rules.Result
 	for t := range in.View.ConstraintTemplates() {
-		if t.Deleting {
+		if t.Deleting() {
 			continue
 		}
 		owner := in.Owner(&t.Meta)

@@ -45,7 +45,11 @@ func exposedLines(i rules.Isolation) []string {
 func (h *header) compare(rule *rules.Rule, ev audit.Evaluation) error {
 	diffs := h.compareFindings(ev.Findings)
 	diffs = append(diffs, h.compareAdvisories(rule, ev.Advisories)...)
-	var rows, exposed []string
+	var rows, exposed, unread []string
+	for _, f := range ev.Faults {
+		unread = append(unread, f.Ref.String())
+	}
+	diffs = append(diffs, diffLines("unread", h.unread, unread)...)
 	for _, i := range ev.Isolation {
 		rows = append(rows, isolationLine(i))
 		exposed = append(exposed, exposedLines(i)...)

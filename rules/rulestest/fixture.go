@@ -66,7 +66,7 @@ func parseFixture(name, text string, rule *rules.Rule) (*fixture, error) {
 // isHeaderWord reports whether a word may begin a header line.
 func isHeaderWord(word string) bool {
 	return slices.Contains([]string{
-		"title", "clean", "config", "finding", "severity", "owners", "says", "advisory", "isolation", "exposed",
+		"title", "clean", "config", "finding", "severity", "owners", "says", "advisory", "isolation", "exposed", "unread",
 	}, word)
 }
 
@@ -121,6 +121,7 @@ type header struct {
 	advisories []string
 	isolation  []string // rows as isolationLine formats them
 	exposed    []string // rows as exposedLines formats them
+	unread     []string // objects that can't be read or evaluated, such as "Pod shop/bad"
 }
 
 // wantFinding is a finding that a rule must report.
@@ -182,6 +183,8 @@ func (h *header) take(word, text string) error {
 		return h.qualify(word, text)
 	case "advisory":
 		h.advisories = append(h.advisories, text)
+	case "unread":
+		h.unread = append(h.unread, text)
 	case "isolation":
 		row, err := parseIsolation(text)
 		h.isolation = append(h.isolation, isolationLine(row))

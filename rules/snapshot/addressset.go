@@ -12,6 +12,7 @@ type AddressSet struct {
 	Meta
 	Labels Labels
 	CIDRs  []netip.Prefix
+	Unread bool // which addresses it has could not be read
 }
 
 // SetPeer selects sets of addresses of one engine as the peers of a rule.

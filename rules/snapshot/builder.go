@@ -125,7 +125,7 @@ func (b *Builder) Freeze() *Snapshot {
 	f.Workloads = arrange(f.Workloads, func(o *Workload) *Meta { return &o.Meta })
 	f.Pods = arrange(f.Pods, func(o *Pod) *Meta { return &o.Meta })
 	slices.SortFunc(f.Faults, Fault.Compare)
-	f.Faults = slices.Compact(f.Faults)
+	f.Faults = slices.CompactFunc(f.Faults, func(a, b Fault) bool { return a.Compare(b) == 0 })
 	return s
 }
 

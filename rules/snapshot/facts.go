@@ -13,7 +13,9 @@ type Meta struct {
 	Namespace string // empty for cluster-wide kinds
 	Name      string
 	Created   time.Time // zero where a manifest does not tell
-	Deleting  bool      // has a deletionTimestamp
+	// Deletion is what is known of the deletion of the object, nil unless it is being
+	// deleted.
+	Deletion *Deletion
 	// HostsSet is the latest time at which the hosts in the object's spec can have
 	// received their present value: Created if they never changed since. It is
 	// zero if unknown. Set for objects that claim hosts only.
@@ -24,6 +26,39 @@ type Meta struct {
 	Creator string
 	Part    int      // which of the facts of an object that holds several
 	Owner   OwnerKey // the owner that the object itself names
+}
+
+// Deletion is what is known of the deletion of an object that is still there.
+type Deletion struct {
+	At time.Time // zero if unknown
+	// Held says for people what the object waits for: its finalizers, and for a
+	// Namespace what the namespace controller reports. Empty if unknown.
+	Held string
+}
+
+// Deleting reports whether the object is being deleted.
+func (m *Meta) Deleting() bool { return m.Deletion != nil }
+
+// freshDeletion is how long a deletion usually takes at most.
+const freshDeletion = 10 * time.Minute
+
+// Fresh reports whether the object may be gone soon: a deletion that takes longer is
+// stuck. One that is in the future, by a clock that is ahead, is fresh; one whose time is
+// unknown is not.
+func (d *Deletion) Fresh(now time.Time) bool {
+	return !d.At.IsZero() && now.Sub(d.At) < freshDeletion
+}
+
+// String describes the deletion for people.
+func (d *Deletion) String() string {
+	text := "being deleted"
+	if !d.At.IsZero() {
+		text += " since " + d.At.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	if d.Held != "" {
+		text += ", held by " + d.Held
+	}
+	return text
 }
 
 // Ref identifies an object across reads: group, kind, namespace and name. It
@@ -69,8 +104,7 @@ type OwnerKey struct {
 // Namespace is the fact of a Namespace.
 type Namespace struct {
 	Meta
-	Labels      Labels
-	Terminating bool // deleted, or in phase Terminating
+	Labels Labels
 	// Annotations are the short ones whose keys look as if they named owners or channels,
 	// for people who look for such a key. Rules do not depend on them.
 	Annotations Labels
@@ -110,6 +144,8 @@ type Ingress struct {
 	// cert-manager's HTTP01 solver: its label, its owner reference to a
 	// Challenge, and that only paths of ACME challenges are routed.
 	SolverLabel, ChallengeOwner, ChallengePaths bool
+	// Expressions are the regular expressions by which it claims hosts.
+	Expressions []HostExpression
 	// Unreadable are fields that should name hosts but can't be read.
 	Unreadable []UnreadableHosts
 }
@@ -119,24 +155,10 @@ type Ingress struct {
 type UnreadableHosts struct {
 	Source HostSource
 	Reason string // with the name of the field
+	// MayClaim is true if the controller may serve hosts by it. It does not serve what
+	// can't be a host.
+	MayClaim bool
 }
-
-// HostSource says which field of an object claims a host.
-type HostSource string
-
-// The fields that claim a host.
-const (
-	FromRule        HostSource = "rule"          // spec.rules[].host
-	FromServerAlias HostSource = "server-alias"  // nginx.ingress.kubernetes.io/server-alias
-	FromExternalDNS HostSource = "external-dns"  // the hostname annotation of external-dns
-	FromALB         HostSource = "alb-condition" // alb.ingress.kubernetes.io/conditions.*
-	FromDefault     HostSource = "default-backend"
-
-	FromHAProxyAlias      HostSource = "haproxy-server-alias"     // haproxy-ingress.github.io/server-alias
-	FromHAProxyRedirect   HostSource = "haproxy-redirect-from"    // haproxy-ingress.github.io/redirect-from
-	FromKongAliases       HostSource = "kong-host-aliases"        // konghq.com/host-aliases
-	FromHostnameExtension HostSource = "appgw-hostname-extension" // appgw.ingress.kubernetes.io/hostname-extension
-)
 
 // HostClaim is a host as the object spells it.
 type HostClaim struct {

@@ -75,6 +75,11 @@ func (s *Snapshot) NamespaceNames() []string {
 	addNamespaces(names, f.Policies, func(o *Policy) *Meta { return &o.Meta })
 	addNamespaces(names, f.Workloads, func(o *Workload) *Meta { return &o.Meta })
 	addNamespaces(names, f.Pods, func(o *Pod) *Meta { return &o.Meta })
+	for i := range f.Faults {
+		if ns := f.Faults[i].Namespace; ns != "" {
+			names[ns] = true
+		}
+	}
 	return slices.Sorted(maps.Keys(names))
 }
 
@@ -122,16 +127,20 @@ func (s *Snapshot) Patched(parts []Part, fresh *Builder) *Snapshot {
 	for _, p := range parts {
 		again[p] = true
 	}
-	old := func(m *Meta) bool {
-		kind := m.Resource()
-		namespace := m.Namespace
+	old := func(kind Kind, r Ref) bool {
+		namespace := r.Namespace
 		if kind == Namespaces {
-			namespace = m.Name
+			namespace = r.Name
 		}
 		return !again[Part{kind, namespace}] && !again[Part{Kind: kind}]
 	}
 	var b Builder
-	b.Add(s.facts.filtered(old))
+	b.Add(s.facts.filtered(func(m *Meta) bool { return old(m.Resource(), m.Ref()) }))
+	for _, f := range s.facts.Faults {
+		if old(f.Resource, f.Ref) {
+			b.facts.Faults = append(b.facts.Faults, f)
+		}
+	}
 	fresh.mu.Lock()
 	b.Add(fresh.facts)
 	fresh.mu.Unlock()
@@ -145,6 +154,7 @@ func (s *Snapshot) Patched(parts []Part, fresh *Builder) *Snapshot {
 func (s *Snapshot) With(facts Facts) *Snapshot {
 	var b Builder
 	b.Add(s.facts.filtered(func(*Meta) bool { return true }))
+	b.Add(Facts{Faults: slices.Clone(s.facts.Faults)})
 	b.Add(facts)
 	with := b.Freeze()
 	with.reads, with.parts = s.reads, s.parts
@@ -152,7 +162,7 @@ func (s *Snapshot) With(facts Facts) *Snapshot {
 }
 
 // filtered returns the facts of the objects for which a function returns true.
-// Facts that belong to no object are kept.
+// Facts that belong to no object are kept, and faults left out.
 func (f *Facts) filtered(keep func(*Meta) bool) Facts {
 	return Facts{
 		Namespaces:        filter(f.Namespaces, keep, func(o *Namespace) *Meta { return &o.Meta }),
@@ -176,9 +186,6 @@ func (f *Facts) filtered(keep func(*Meta) bool) Facts {
 		Pods:              filter(f.Pods, keep, func(o *Pod) *Meta { return &o.Meta }),
 		Unsupported:       slices.Clone(f.Unsupported),
 		UnreadHosts:       slices.Clone(f.UnreadHosts),
-		Faults: slices.DeleteFunc(slices.Clone(f.Faults), func(o Fault) bool {
-			return !keep(&Meta{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name})
-		}),
 	}
 }
 

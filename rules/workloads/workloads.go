@@ -114,8 +114,9 @@ func Live(v *snapshot.View) map[string][]*Workload {
 	return byNamespace
 }
 
-// makesPods reports whether the template of a workload may still become pods.
-func makesPods(w *snapshot.Workload) bool { return !w.Finished && !w.Deleting }
+// makesPods reports whether the template of a workload may still become pods. Controllers
+// make none for a workload that is being deleted.
+func makesPods(w *snapshot.Workload) bool { return !w.Finished && !w.Deleting() }
 
 // topmost returns the highest known controller above a pod, or nil.
 func topmost(known map[snapshot.Ref]*snapshot.Workload, namespace string, c snapshot.Controller) *snapshot.Workload {

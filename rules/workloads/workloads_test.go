@@ -168,7 +168,9 @@ func TestWhatIsBeingDeletedHidesNothingBelowIt(t *testing.T) {
 	var facts snapshot.Facts
 	for _, m := range []made{{"ReplicaSet", "a", 1, by("Deployment", "b", 2)}, {"Deployment", "b", 2, snapshot.Controller{}}} {
 		w := m.fact()
-		w.Deleting = m.kind == "Deployment"
+		if m.kind == "Deployment" {
+			w.Deletion = &snapshot.Deletion{}
+		}
 		facts.Workloads = append(facts.Workloads, w)
 	}
 	if diff := cmp.Diff([]string{"a"}, namesOf(liveIn(facts))); diff != "" {

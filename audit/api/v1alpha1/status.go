@@ -37,6 +37,11 @@ type FindingStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Verdict string `json:"verdict,omitempty"`
+	// Culprit is the namespace that caused the violation: of a contested host, that of the
+	// later claimant.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Culprit string `json:"culprit,omitempty"`
 	// Title is the subject as one string.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional

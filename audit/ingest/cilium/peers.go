@@ -38,13 +38,12 @@ type fqdnRule struct {
 	MatchPattern string `json:"matchPattern"`
 }
 
-// everyName reports whether the pattern matches every name. That is so only of
-// asterisks alone, perhaps with the dot of the root: anywhere else an asterisk stops at
-// the next dot (isDNSWildcard in pkg/fqdn/matchpattern/matchpattern.go). A pod then
-// reaches any address that it can make a name resolve to, which is all of the internet.
+// everyName reports whether the pattern matches every name, whoever owns it. That is so
+// of asterisks alone (isDNSWildcard in pkg/fqdn/matchpattern/matchpattern.go), and with
+// dots between them for all names of some depth. A pod then reaches any address that it
+// can make a name resolve to, which is all of the internet.
 func (r *fqdnRule) everyName() bool {
-	pattern := strings.TrimSuffix(strings.TrimSpace(r.MatchPattern), ".")
-	return pattern != "" && strings.Trim(pattern, "*") == ""
+	return strings.Contains(r.MatchPattern, "*") && strings.Trim(strings.TrimSpace(r.MatchPattern), "*.") == ""
 }
 
 // selectsNone reports whether a list is set and empty. For lists of FQDNs, services and groups

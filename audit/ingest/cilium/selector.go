@@ -18,8 +18,10 @@ type endpointSelector struct {
 	pods       snapshot.Selector
 	// reserved are the reserved labels that are required. No pod has any.
 	reserved []string
-	// unknown is true if the selector depends on labels that are in no fact.
-	unknown bool
+	// unknown is true if the selector requires labels that are in no fact, and unsure if
+	// it requires that there are none of those, which is so unless Cilium is configured
+	// to read them.
+	unknown, unsure bool
 }
 
 // The labels that Cilium adds to those of a pod (pkg/k8s/apis/cilium.io/const.go).
@@ -64,7 +66,7 @@ func (s *endpointSelector) add(r snapshot.Requirement) {
 			s.reserved = append(s.reserved, key)
 		}
 	case source != "any" && source != "k8s":
-		s.unknown = true
+		s.without(asks)
 	case key == labelNamespace:
 		r.Key = corev1.LabelMetadataName
 		s.namespaces = append(s.namespaces, r)
@@ -81,11 +83,16 @@ func (s *endpointSelector) add(r snapshot.Requirement) {
 		// Every pod has it, but its value is in no fact.
 		s.unknown = s.unknown || r.Op != snapshot.Exists
 	case outsideIdentity(key):
-		s.unknown = true
+		s.without(asks)
 	default:
 		r.Key = key
 		s.pods = append(s.pods, r)
 	}
+}
+
+// without adds a requirement on a label that endpoints do not have.
+func (s *endpointSelector) without(asks bool) {
+	s.unknown, s.unsure = s.unknown || asks, s.unsure || !asks
 }
 
 // outsideIdentity reports whether Cilium by default ignores a label of pods in its
@@ -109,7 +116,7 @@ func outsideIdentity(key string) bool {
 // pod does not protect it.
 func (s *endpointSelector) subject(namespace string) snapshot.PodPeer {
 	p := snapshot.PodPeer{Namespaces: s.namespaces, Pods: s.pods}
-	if s.unknown || len(s.reserved) > 0 {
+	if s.unknown || s.unsure || len(s.reserved) > 0 {
 		p.Pods = noPod()
 	}
 	if namespace == "" {

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/eventuallytrue/audit/audit/hostsource"
@@ -194,11 +196,7 @@ func (s *Source) readCustom(ctx context.Context, c *ingest.Custom, version strin
 // not evaluate.
 func (s *Source) readUnsupported(ctx context.Context, k kube.ServedKind) outcome {
 	return s.readRaw(ctx, k.Kind, k.Versions[0], func(item json.RawMessage, f *snapshot.Facts) error {
-		var o metav1.PartialObjectMetadata
-		if err := json.Unmarshal(item, &o); err != nil {
-			return fmt.Errorf("decode metadata: %w", err)
-		}
-		f.Unsupported = append(f.Unsupported, ingest.Unsupported(k.Kind, k.Object, o.Namespace))
+		f.Unsupported = append(f.Unsupported, ingest.UnsupportedObject(k.Kind, k.Object, item))
 		return nil
 	})
 }
@@ -236,6 +234,19 @@ func (s *Source) raw(kind snapshot.Kind, version string, take func(json.RawMessa
 	}}
 }
 
+// takeOnly takes in an object that was requested by name.
+func takeOnly(c *ingest.Custom, in *ingest.Ingester, name types.NamespacedName, body []byte, f *snapshot.Facts) error {
+	if !json.Valid(body) {
+		return errors.New("the response is not JSON")
+	}
+	before := len(f.Faults)
+	err := c.Take(in, body, f)
+	for i := range f.Faults[before:] {
+		f.Faults[before+i].Namespace, f.Faults[before+i].Name = name.Namespace, name.Name
+	}
+	return err
+}
+
 // readOnly reads a kind of which only some objects matter, one by one. Those that do
 // not exist are not an error.
 func (s *Source) readOnly(ctx context.Context, c *ingest.Custom, version string) outcome {
@@ -254,7 +265,7 @@ func (s *Source) readOnly(ctx context.Context, c *ingest.Custom, version string)
 			continue
 		}
 		if err == nil {
-			err = c.Take(in, body, &facts)
+			err = takeOnly(c, in, name, body, &facts)
 		}
 		if err != nil {
 			return outcome{read: s.unread(ctx, c.Kind, err)}

@@ -51,11 +51,11 @@ func TestExpiredListOfRoutesThrowsAwayWhatWasRead(t *testing.T) {
 	}
 }
 
-// An invalid object stays invalid however often it is read, and without it
-// the kind is unknown.
-func TestInvalidRouteIsNotReadAgain(t *testing.T) {
+// An invalid object stays invalid however often it is read. It is a fault of its own, and
+// the others are read.
+func TestInvalidRouteIsAFault(t *testing.T) {
 	var seen recorder
-	odd := ok(`{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"spec":[]}]}`)
+	odd := ok(`{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b","namespace":"shop"},"spec":[]}]}`)
 	decide := func(r *http.Request) kubetest.Answer {
 		seen.decide(r)
 		return kubetest.First(always, kubetest.Page("httproutes", false), odd)(r)
@@ -63,8 +63,7 @@ func TestInvalidRouteIsNotReadAgain(t *testing.T) {
 	source := newSource(t, serve(t, kubetest.Disturb(newFakeAPI(), decide)), source.Options{})
 	s := read(t, source, routes)
 	want := []snapshot.Read{{
-		Kind: snapshot.HTTPRoutes, Version: "v1", Status: snapshot.Failed,
-		Err: "decode HTTPRoute: json: cannot unmarshal array into Go struct field HTTPRoute.spec of type v1.HTTPRouteSpec",
+		Kind: snapshot.HTTPRoutes, Version: "v1", Status: snapshot.Listed, Items: 2,
 	}}
 	if diff := cmp.Diff(want, s.Reads()); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
@@ -72,8 +71,16 @@ func TestInvalidRouteIsNotReadAgain(t *testing.T) {
 	if got, want := seen.paths(), []string{discoveryPath, routesPath}; !cmp.Equal(want, got) {
 		t.Errorf("requests %v, want %v", got, want)
 	}
-	if names := routeNames(s); len(names) > 0 {
-		t.Errorf("a part of the list came through: %v", names)
+	if diff := cmp.Diff([]string{"a"}, routeNames(s)); diff != "" {
+		t.Errorf("routes (-want +got):\n%s", diff)
+	}
+	fault := []snapshot.Fault{{
+		Ref:      snapshot.Ref{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "shop", Name: "b"},
+		Resource: snapshot.HTTPRoutes,
+		Reason:   "decode HTTPRoute: json: cannot unmarshal array into Go struct field HTTPRoute.spec of type v1.HTTPRouteSpec",
+	}}
+	if diff := cmp.Diff(fault, s.Faults()); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
 	}
 }
 
@@ -113,16 +120,18 @@ func TestCiliumConfigIsReadByName(t *testing.T) {
 			snapshot.Read{Status: snapshot.Forbidden, Err: "no"},
 			[]string{ownCiliumConfig, systemCiliumConfig, discoveryPath},
 		},
-		"and an invalid one is unknown": {
+		"and an invalid one is a fault": {
 			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{"metadata":7}`}},
-			snapshot.Read{
-				Status: snapshot.Failed,
-				Err:    "decode ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.metadata of type v1.ObjectMeta",
-			},
+			snapshot.Read{Version: "v1", Status: snapshot.Listed, Items: 1},
+			[]string{ownCiliumConfig, systemCiliumConfig, discoveryPath},
+		},
+		"and what is not an object is not accepted": {
+			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{"metadata":`}},
+			snapshot.Read{Status: snapshot.Failed, Err: "the response is not JSON"},
 			[]string{systemCiliumConfig, discoveryPath},
 		},
 		"and another object is not accepted": {
-			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{}`}},
+			hostAPI{serves: []string{ciliumServed}, objects: map[string]string{systemCiliumConfig: `{"metadata":{"name":"other"}}`}},
 			snapshot.Read{Status: snapshot.Failed, Err: "not one of the objects that matter of its kind"},
 			[]string{systemCiliumConfig, discoveryPath},
 		},
@@ -143,8 +152,8 @@ func TestCiliumConfigIsReadByName(t *testing.T) {
 			for range s.View(snapshot.PolicyKinds()...).Enforcements() {
 				off++
 			}
-			if off != tt.want.Items {
-				t.Errorf("%d settings came through, want %d", off, tt.want.Items)
+			if off += len(s.Faults()); off != tt.want.Items {
+				t.Errorf("%d settings and faults came through, want %d", off, tt.want.Items)
 			}
 		})
 	}

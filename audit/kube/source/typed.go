@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/eventuallytrue/audit/audit/ingest"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -25,10 +26,14 @@ type objectType[T any] interface {
 
 // typed turns the objects of a kind with a typed client into facts.
 type typed[O any, P objectType[O]] struct {
-	client rest.Interface
-	kind   snapshot.Kind
-	fields fieldSet
-	facts  sink[O]
+	client   rest.Interface
+	ingester *ingest.Ingester
+	kind     snapshot.Kind
+	fields   fieldSet
+	// hosts are the paths of the fields that hold a host each. An object with too many is
+	// not decoded.
+	hosts [][]protowire.Number
+	facts sink[O]
 }
 
 // sink adds the facts of an object. grow makes room for those of a number of objects.
@@ -65,7 +70,7 @@ func (t typed[O, P]) list() kube.List[snapshot.Facts] {
 		}
 		return t.json(body, p, f)
 	}
-	return kube.List[snapshot.Facts]{Kind: reflect.TypeFor[O]().Name() + "List", Request: request, Read: read}
+	return kube.List[snapshot.Facts]{Kind: t.object() + "List", Request: request, Read: read}
 }
 
 // protobuf reads a page of protobuf.
@@ -77,29 +82,113 @@ func (t typed[O, P]) protobuf(body *bufio.Reader, p *kube.Page, f *snapshot.Fact
 		}
 	}
 	return kube.ReadProtobuf(body, p, expect, func(item []byte) error {
-		var o O
-		var err error
-		if lean, err = t.fields.appendTo(lean[:0], item); err == nil {
-			err = P(&o).Unmarshal(lean)
-		}
-		if err != nil {
-			return &kube.ObjectError{Err: fmt.Errorf("decode %s: %w", t.kind, err)}
-		}
-		t.facts.add(f, &o)
+		t.take(f, func() error {
+			var o O
+			var err error
+			if err = t.ingester.CheckHosts(t.countHosts(item)); err != nil {
+				return err
+			}
+			if lean, err = t.fields.appendTo(lean[:0], item); err == nil {
+				err = P(&o).Unmarshal(lean)
+			}
+			if err != nil {
+				return err
+			}
+			t.facts.add(f, &o)
+			return nil
+		}, func(err error) snapshot.Fault {
+			namespace, name := nameIn(item)
+			return ingest.NewFault(t.kind, t.object(), namespace, name, err)
+		})
 		return nil
 	})
 }
 
+// take adds the facts of an object, or its fault if it can't be read.
+func (t typed[O, P]) take(f *snapshot.Facts, add func() error, fault func(error) snapshot.Fault) {
+	if err := t.ingester.Add(f, add); err != nil {
+		ingest.AddFault(f, fault(fmt.Errorf("decode %s: %w", t.object(), err)))
+	}
+}
+
+// object is the kind as its objects spell it.
+func (t typed[O, P]) object() string { return reflect.TypeFor[O]().Name() }
+
 // json reads a page of JSON.
 func (t typed[O, P]) json(body *bufio.Reader, p *kube.Page, f *snapshot.Facts) error {
 	return kube.ReadJSON(body, p, func(item json.RawMessage) error {
-		var o O
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(item, &o); err != nil {
-			return &kube.ObjectError{Err: fmt.Errorf("decode %s: %w", t.kind, err)}
-		}
-		t.facts.add(f, &o)
+		t.take(f, func() error {
+			var o O
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(item, &o); err != nil {
+				return err
+			}
+			t.facts.add(f, &o)
+			return nil
+		}, func(err error) snapshot.Fault { return ingest.FaultOf(t.kind, t.object(), item, err) })
 		return nil
 	})
+}
+
+// countHosts returns how many hosts an object has.
+func (t typed[O, P]) countHosts(object []byte) int {
+	n := 0
+	for _, path := range t.hosts {
+		n += count(object, path)
+	}
+	return n
+}
+
+// count returns how many fields a message has at a path.
+func count(message []byte, path []protowire.Number) int {
+	n := 0
+	texts(message, func(number protowire.Number, value []byte) {
+		switch {
+		case number != path[0]:
+		case len(path) == 1:
+			n++
+		default:
+			n += count(value, path[1:])
+		}
+	})
+	return n
+}
+
+// texts calls a function for the fields of a message that hold texts or messages, as far
+// as it can be read.
+func texts(message []byte, found func(protowire.Number, []byte)) {
+	for len(message) > 0 {
+		number, kind, tag := protowire.ConsumeTag(message)
+		if tag < 0 {
+			return
+		}
+		size := protowire.ConsumeFieldValue(number, kind, message[tag:])
+		if size < 0 {
+			return
+		}
+		if kind == protowire.BytesType {
+			value, _ := protowire.ConsumeBytes(message[tag : tag+size])
+			found(number, value)
+		}
+		message = message[tag+size:]
+	}
+}
+
+// nameIn returns the namespace and the name in an object, as far as they can be read.
+func nameIn(object []byte) (namespace, name string) {
+	texts(object, func(n protowire.Number, metadata []byte) {
+		if n != 1 {
+			return
+		}
+		texts(metadata, func(n protowire.Number, value []byte) {
+			switch n {
+			case 1:
+				name = string(value)
+			case 3:
+				namespace = string(value)
+			}
+		})
+	})
+	return namespace, name
 }
 
 // fieldSet is the set of fields of a message that are decoded. Nil means all.

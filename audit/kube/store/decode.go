@@ -132,6 +132,7 @@ func newRecord(f *v1alpha1.Finding) audit.Record {
 	r.State, r.Reason = audit.State(s.State), audit.Reason(s.Reason)
 	// An unknown severity counts as none.
 	_ = r.Severity.UnmarshalText([]byte(s.Severity))
+	r.Culprit = s.Culprit
 	r.Verdict, r.Message, r.Cause, r.Remedy = s.Verdict, s.Message, s.Cause, s.Remedy
 	r.Owners, r.Objects = slices.Grow(r.Owners, len(s.Owners)), slices.Grow(r.Objects, len(s.Objects))
 	for _, o := range s.Owners {

@@ -32,6 +32,7 @@ func newStatus(r audit.Record) *v1alpha1.FindingStatus {
 		State:         v1alpha1.State(r.State),
 		Reason:        string(r.Reason),
 		Verdict:       r.Verdict,
+		Culprit:       r.Culprit,
 		Title:         readable(r.Subject.String()),
 		OwnerList:     readable(strings.Join(r.Owners, ", ")),
 		Message:       r.Message,

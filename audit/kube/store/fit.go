@@ -45,6 +45,7 @@ func FitFinding(f audit.Finding) audit.Finding {
 		f.Severity = 0
 	}
 	f.Verdict = cut(f.Verdict, v1alpha1.MaxWord)
+	f.Culprit = cut(f.Culprit, v1alpha1.MaxName)
 	f.Owners, f.Ranks = fitOwners(f.Owners), fitRanks(f.Ranks)
 	f.Message = cut(f.Message, v1alpha1.MaxText)
 	f.Cause = cut(f.Cause, v1alpha1.MaxText)

@@ -9,12 +9,6 @@ import (
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
-// internetShare is the part of the public addresses of a family that must be
-// admitted for the internet to count as admitted. A few exceptions, such as a
-// cloud's metadata address or the private ranges, close nothing; half of the
-// internet is not the internet.
-const internetShare = 15.0 / 16
-
 // special are the IPv4 ranges that are not part of the public internet (RFC 6890).
 func special() []netip.Prefix {
 	return prefixes("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
@@ -43,19 +37,19 @@ func coversInternet(peers *snapshot.Peers, except []snapshot.CIDR) bool {
 		return false
 	}
 	left := func(of snapshot.CIDR) float64 { return share(blocks, of) - share(except, of) }
-	return left(internet4()) >= internetShare || left(internet6()) >= internetShare
+	return left(internet4()) >= nearlyAll || left(internet6()) >= nearlyAll
 }
 
-// coversEverything reports whether the blocks include all addresses of one family
-// that pods can have: all private ones, and internetShare of the public ones.
-func coversEverything(blocks []snapshot.CIDR) bool {
-	all := func(list ...string) bool {
+// coversEverything reports whether the blocks include the addresses of one family that
+// pods can have: this part of each private range, and nearly all of the public ones.
+func coversEverything(blocks []snapshot.CIDR, part float64) bool {
+	most := func(list ...string) bool {
 		return !slices.ContainsFunc(prefixes(list...), func(p netip.Prefix) bool {
-			return share(blocks, snapshot.CIDR{Prefix: p}) < 1
+			return share(blocks, snapshot.CIDR{Prefix: p}) < part
 		})
 	}
-	return all("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10") && share(blocks, internet4()) >= internetShare ||
-		all("fc00::/7") && share(blocks, internet6()) >= internetShare
+	return most("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10") && share(blocks, internet4()) >= nearlyAll ||
+		most("fc00::/7") && share(blocks, internet6()) >= nearlyAll
 }
 
 // internet4 and internet6 are the public addresses.

@@ -10,7 +10,8 @@ import (
 
 // addressSets are the named sets of addresses of a cluster, which rules refer to.
 type addressSets struct {
-	view *snapshot.View
+	existing *inhabitants // whom the peers of rules are held against
+	view     *snapshot.View
 	// engines has the sets of each engine, by SetEngine.
 	engines [2]struct {
 		sets    []namedSet
@@ -40,7 +41,9 @@ func newAddressSets(v *snapshot.View) *addressSets {
 			}
 		}
 	}
+	read := map[snapshot.Ref]bool{}
 	for s := range v.AddressSets() {
+		read[s.Ref()] = true
 		var labels snapshot.Labels
 		if ns := v.Namespace(s.Namespace); ns != nil {
 			labels = ns.Labels
@@ -50,6 +53,14 @@ func newAddressSets(v *snapshot.View) *addressSets {
 			e = snapshot.CiliumSets
 		}
 		x.engines[e].sets = append(x.engines[e].sets, namedSet{s, snapshot.SetLabels(s, labels)})
+	}
+	// One of which not even the labels could be read may be any set.
+	for f := range v.Faults() {
+		for e := range x.engines {
+			if in := &x.engines[e]; slices.Contains(snapshot.SetEngine(e).Kinds(), f.Resource) && !read[f.Ref] && !slices.Contains(in.unknown, f.Resource) {
+				in.unknown = append(in.unknown, f.Resource)
+			}
+		}
 	}
 	return x
 }
@@ -71,7 +82,9 @@ func (x *addressSets) peer(p *snapshot.SetPeer) resolved {
 func (x *addressSets) find(e snapshot.SetEngine, name string) resolved {
 	for _, s := range x.engines[e].sets {
 		if s.Name == name {
-			return x.bounded(e, s.CIDRs)
+			r := x.bounded(e, s.CIDRs)
+			r.doubts = append(r.doubts, s.doubts()...)
+			return r
 		}
 	}
 	doubts := x.unread(e)
@@ -92,15 +105,26 @@ func (x *addressSets) matching(e snapshot.SetEngine, selectors []snapshot.Select
 		return r
 	}
 	var cidrs []netip.Prefix
+	var doubts []Doubt
 	for _, s := range in.sets {
 		if slices.ContainsFunc(selectors, func(by snapshot.Selector) bool { return by.Matches(s.labels) }) {
 			cidrs = append(cidrs, s.CIDRs...)
+			doubts = append(doubts, s.doubts()...)
 		}
 	}
 	r := x.bounded(e, cidrs)
+	r.doubts = append(r.doubts, doubts...)
 	r.doubts = append(r.doubts, x.unread(e)...)
 	x.byPeer[key] = r
 	return r
+}
+
+// doubts returns a doubt if the addresses of the set are not known.
+func (s *namedSet) doubts() []Doubt {
+	if !s.Unread {
+		return nil
+	}
+	return []Doubt{{Kind: s.Resource(), Why: "the addresses of " + s.Ref().String() + " could not be read"}}
 }
 
 // unread returns a doubt for each kind of sets of an engine that was not read.
@@ -118,21 +142,6 @@ func (x *addressSets) bounded(e snapshot.SetEngine, cidrs []netip.Prefix) resolv
 		return resolved{doubts: []Doubt{{Kind: e.Kinds()[0], Why: "it refers to sets with too many addresses"}}}
 	}
 	return resolved{cidrs: cidrs}
-}
-
-// selectorsKey returns a key that is equal only for equal selectors.
-func selectorsKey(e snapshot.SetEngine, selectors []snapshot.Selector) string {
-	key := []byte{byte(e)}
-	for _, s := range selectors {
-		for _, r := range s {
-			key = append(append(append(append(key, 1), r.Key...), 2), r.Op...)
-			for _, v := range r.Values {
-				key = append(append(key, 3), v...)
-			}
-		}
-		key = append(key, 4)
-	}
-	return string(key)
 }
 
 // few ranges are kept as they are; of many, the smallest may be left out as long as they
@@ -249,7 +258,7 @@ func exclude(peers *snapshot.Peers, cidrs []netip.Prefix) {
 	for _, c := range cidrs {
 		excluded = append(excluded, snapshot.CIDR{Prefix: c})
 	}
-	if coversEverything(excluded) {
+	if coversEverything(excluded, 1) {
 		peers.Pods = nil
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -52,7 +53,7 @@ func (p *compiledPolicy) compileRules(sets *addressSets, r reading) {
 			out := make([]*compiledRule, len(list))
 			for i := range list {
 				peers, doubts := sets.resolve(&list[i].Peers, r.everything(list[i].Action))
-				out[i] = compileRule(&list[i], peers, p.Namespace)
+				out[i] = compileRule(&list[i], peers, p.Namespace, sets.existing)
 				p.doubts[d] = append(p.doubts[d], doubts...)
 			}
 			return out
@@ -124,6 +125,10 @@ type compiledRule struct {
 	peers *snapshot.Peers   // those that matter
 	on    [3]ports          // by protocol
 	whole [peerClasses]bool // whether it matches all of a class
+	// existing are the namespaces and pods by which it is judged whether it matches
+	// nearly all of the cluster, nil if that is not enough. own is the policy's.
+	existing *inhabitants
+	own      string
 	// missed is what missPlainLabels returns for its peers, and held the share of
 	// the public IPv4 and IPv6 addresses it covers.
 	missed [2]bool
@@ -132,12 +137,15 @@ type compiledRule struct {
 
 // compileRule compiles a rule of a policy in a namespace, with its peers as they are
 // known.
-func compileRule(rule *snapshot.Rule, peers *snapshot.Peers, namespace string) *compiledRule {
-	w := &compiledRule{Rule: rule, peers: nameOwn(peersThatMatter(rule.Action, peers), namespace)}
+func compileRule(rule *snapshot.Rule, peers *snapshot.Peers, namespace string, existing *inhabitants) *compiledRule {
+	w := &compiledRule{Rule: rule, peers: nameOwn(peersThatMatter(rule.Action, peers), namespace), own: namespace}
+	if rule.Action != snapshot.Deny {
+		w.existing = existing
+	}
 	for i, protocol := range protocols() {
 		w.on[i] = portsOf(rule.Ports, protocol)
 	}
-	w.whole = [peerClasses]bool{cluster: coversCluster(w.peers), internet: coversInternet(w.peers, nil)}
+	w.whole = [peerClasses]bool{cluster: coversCluster(w.peers, w.existing, w.own), internet: coversInternet(w.peers, nil)}
 	w.missed = missPlainLabels(pairsOf(w.peers), pairLabels()...)
 	if len(w.peers.CIDRs) > 0 {
 		w.held = [2]float64{share(w.peers.CIDRs, internet4()), share(w.peers.CIDRs, internet6())}
@@ -190,9 +198,10 @@ func (w *compiledRule) within(on [3]ports) *compiledRule {
 	return &less
 }
 
-// partsBudget bounds the work of combining parts for all port ranges. Beyond it
-// the answer is that they do not cover the class.
-const partsBudget = 1 << 16
+// partsBudget bounds the work of combining parts for all port ranges. Parts that
+// together cover the class are beyond it taken to do so on all of their ports, unless
+// they deny: nobody shall hide an opening by cutting it small.
+const partsBudget = 1 << 18
 
 // portsCoveredTogether returns on which ports of a protocol some rules, which each
 // match only a part of a class, match all of it together.
@@ -210,10 +219,15 @@ func portsCoveredTogether(c peerClass, protocol int, parts []*compiledRule, exce
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
-	if len(cuts)*len(parts) > partsBudget {
-		return nil
-	}
 	var out ports
+	if len(cuts)*len(parts) > partsBudget {
+		for _, w := range parts {
+			if w.Action != snapshot.Deny {
+				out = out.plus(w.on[protocol])
+			}
+		}
+		return out
+	}
 	for i := range len(cuts) - 1 {
 		stretch := ports{{cuts[i], cuts[i+1] - 1}}
 		here := slices.DeleteFunc(slices.Clone(parts), func(w *compiledRule) bool { return len(w.on[protocol].and(stretch)) == 0 })
@@ -242,10 +256,10 @@ func mayCoverTogether(c peerClass, parts []*compiledRule) bool {
 		}
 	}
 	if c == cluster {
-		return !missed[0] && !missed[1]
+		return !missed[0] && (!missed[1] || parts[0].existing != nil)
 	}
 	const rounding = 1e-9
-	return held[0] >= internetShare-rounding || held[1] >= internetShare-rounding
+	return held[0] >= nearlyAll-rounding || held[1] >= nearlyAll-rounding
 }
 
 // coverTogether reports whether the rules match all of a class together.
@@ -259,5 +273,10 @@ func coverTogether(c peerClass, parts []*compiledRule, except []snapshot.CIDR) b
 	if c == internet {
 		return coversInternet(&all, except)
 	}
-	return coversCluster(&all)
+	// The policies of a namespace are all in one or in none.
+	own := ""
+	for _, w := range parts {
+		own = cmp.Or(own, w.own)
+	}
+	return coversCluster(&all, parts[0].existing, own)
 }

@@ -50,8 +50,8 @@ func Wider(a, b Scope) Scope {
 
 // scope returns how far the connections open a pod.
 func (r *connections) scope() Scope {
-	every := func(c peerClass) bool { return r[c][0].all() && r[c][1].all() && r[c][2].all() }
-	tcp := func(c peerClass) bool { return r[c][0].all() }
+	tcp := func(c peerClass) bool { return r[c][0].nearlyAll() }
+	every := func(c peerClass) bool { return tcp(c) && r[c][1].nearlyAll() && r[c][2].nearlyAll() }
 	switch {
 	case every(cluster) && every(internet):
 		return ScopeAll
@@ -147,38 +147,17 @@ func peersThatMatter(action snapshot.Action, peers *snapshot.Peers) *snapshot.Pe
 	return &without
 }
 
-// coversCluster reports whether the peers hold every pod of every namespace.
-func coversCluster(peers *snapshot.Peers) bool {
-	if peers.Everyone || peers.CIDRsMatchPods && coversEverything(peers.CIDRs) {
+// coversCluster reports whether the peers hold every pod of every namespace there could
+// be, or nearly every one of those that exist, if any are given.
+func coversCluster(peers *snapshot.Peers, existing *inhabitants, own string) bool {
+	part := 1.0
+	if existing != nil {
+		part = nearlyAll
+	}
+	if peers.Everyone || peers.CIDRsMatchPods && coversEverything(peers.CIDRs, part) {
 		return true
 	}
-	return coversAll(pairsOf(peers), pairLabels()...)
-}
-
-// pairLabels are the labels that every pair of Namespace and pod has.
-func pairLabels() []string {
-	return []string{"n " + snapshot.NamespaceNameLabel, "p " + snapshot.ServiceAccountKey}
-}
-
-// pairsOf returns the pairs of Namespace and pod that peers select, as selectors
-// over the labels of both, distinguished by a prefix.
-func pairsOf(peers *snapshot.Peers) []snapshot.Selector {
-	var selectors []snapshot.Selector
-	for _, p := range peers.Pods {
-		if !p.OwnNamespace {
-			selectors = append(selectors, slices.Concat(prefixed("n ", p.Namespaces), prefixed("p ", p.Pods)))
-		}
-	}
-	return selectors
-}
-
-func prefixed(prefix string, s snapshot.Selector) snapshot.Selector {
-	out := make(snapshot.Selector, len(s))
-	for i, r := range s {
-		r.Key = prefix + r.Key
-		out[i] = r
-	}
-	return out
+	return coversAll(pairsOf(peers), pairLabels()...) || existing.admittedBy(peers, own)
 }
 
 // The reasons for which policies leave a pod open in a direction.

@@ -72,7 +72,7 @@ func whole(of ...snapshot.Protocol) snapshot.Ports {
 func TestReachOf(t *testing.T) {
 	all := snapshot.Ports{All: true}
 	tcp := whole(snapshot.TCP)
-	low, high := snapshot.Ports{Ranges: ranges(snapshot.TCP, 1, 999)}, snapshot.Ports{Ranges: ranges(snapshot.TCP, 1000, 65535)}
+	low, high := snapshot.Ports{Ranges: ranges(snapshot.TCP, 1, 32767)}, snapshot.Ports{Ranges: ranges(snapshot.TCP, 32768, 65535)}
 	own := snapshot.Peers{Pods: []snapshot.PodPeer{{OwnNamespace: true}}}
 	type rules []struct {
 		from snapshot.Peers
@@ -114,7 +114,7 @@ func TestReachOf(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var batch []*compiledRule
 			for _, r := range c.rules {
-				batch = append(batch, compileRule(&snapshot.Rule{Peers: r.from, Ports: r.on}, &r.from, ""))
+				batch = append(batch, compileRule(&snapshot.Rule{Peers: r.from, Ports: r.on}, &r.from, "", nil))
 			}
 			r := connectionsOf(batch, nil)
 			if got := r.scope(); got != c.want {
@@ -150,13 +150,39 @@ func TestReachOfNeverShrinksToNothing(t *testing.T) {
 		before := Scope("")
 		for range 6 {
 			rule := snapshot.Rule{Peers: peers[random.IntN(len(peers))], Ports: of[random.IntN(len(of))]}
-			batch = append(batch, compileRule(&rule, &rule.Peers, ""))
+			batch = append(batch, compileRule(&rule, &rule.Peers, "", nil))
 			r := connectionsOf(batch, nil)
 			after := r.scope()
 			if before != "" && after == "" || before == ScopeAll && after != ScopeAll {
 				t.Fatalf("one rule more takes %q to %q: %+v", before, after, batch)
 			}
 			before = after
+		}
+	}
+}
+
+// Two halves of the world stay one, however small the ports are cut.
+func TestPartsCutSmallCoverTogether(t *testing.T) {
+	for _, pieces := range []int32{2, 100, 1000} {
+		var batch []*compiledRule
+		for i := range pieces {
+			first, last := i*(snapshot.LastPort/pieces)+1, (i+1)*(snapshot.LastPort/pieces)
+			for _, half := range []string{"0.0.0.0/1", "128.0.0.0/1"} {
+				rule := snapshot.Rule{Peers: blocks(half), Ports: snapshot.Ports{Ranges: ranges(snapshot.TCP, first, last)}}
+				batch = append(batch, compileRule(&rule, &rule.Peers, "", nil))
+			}
+		}
+		matched := connectionsOf(batch, nil)
+		if got := matched.scope(); got != ScopeWorld {
+			t.Errorf("scope = %q of %d pieces", got, pieces)
+		}
+		for _, r := range batch {
+			denying := *r.Rule
+			denying.Action = snapshot.Deny
+			r.Rule = &denying
+		}
+		if matched = connectionsOf(batch, nil); pieces == 1000 && matched.scope() != "" {
+			t.Errorf("%d pieces deny the world, though it is not certain that they do", pieces)
 		}
 	}
 }

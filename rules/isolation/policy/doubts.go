@@ -54,7 +54,7 @@ func restricting(u *snapshot.Unsupported, place int) *compiledPolicy {
 	c := &compiledPolicy{Policy: p, place: place, hidden: true}
 	for _, d := range snapshot.Directions() {
 		for i := range p.Denies[d] {
-			c.denies[d] = append(c.denies[d], compileRule(&p.Denies[d][i], &p.Denies[d][i].Peers, ""))
+			c.denies[d] = append(c.denies[d], compileRule(&p.Denies[d][i], &p.Denies[d][i].Peers, "", nil))
 		}
 	}
 	return c

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
+	"github.com/eventuallytrue/audit/rules/workloads"
 )
 
 // selectorIndex finds the items whose selector matches some labels without trying
@@ -108,8 +109,8 @@ type Policies struct {
 	sets map[string][2]*Set
 }
 
-// Compile returns the policies of a snapshot.
-func Compile(v *snapshot.View) *Policies {
+// Compile returns the policies of a snapshot with these workloads.
+func Compile(v *snapshot.View, live map[string][]*workloads.Workload) *Policies {
 	x := &Policies{own: map[string][]part{}, unread: map[string][]part{}, sets: map[string][2]*Set{}}
 	off := map[snapshot.Kind]*snapshot.Enforcement{}
 	for e := range v.Enforcements() {
@@ -119,6 +120,7 @@ func Compile(v *snapshot.View) *Policies {
 	}
 	x.restrict(v)
 	sets := newAddressSets(v)
+	sets.existing = newInhabitants(v, live)
 	for i, policy := range slices.SortedFunc(v.Policies(), comparePolicies) {
 		p := compilePolicy(policy, i, sets)
 		if len(off) > 0 {

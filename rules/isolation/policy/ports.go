@@ -18,14 +18,18 @@ func allPorts() ports { return ports{{1, snapshot.LastPort}} }
 // all reports whether the set holds every port.
 func (p ports) all() bool { return len(p) == 1 && p[0].first <= 1 && p[0].last >= snapshot.LastPort }
 
-// few reports whether the set is so small that it can be ignored: no more than the
-// share of addresses that can be.
-func (p ports) few() bool {
+// few reports whether the set is so small that it can be ignored, and nearlyAll
+// whether what it leaves out is.
+func (p ports) few() bool { return few(p.count(), snapshot.LastPort) }
+
+func (p ports) nearlyAll() bool { return few(snapshot.LastPort-p.count(), snapshot.LastPort) }
+
+func (p ports) count() int {
 	n := 0
 	for _, s := range p {
 		n += int(s.last-s.first) + 1
 	}
-	return float64(n) <= (1-internetShare)*snapshot.LastPort
+	return n
 }
 
 // plus returns the union.

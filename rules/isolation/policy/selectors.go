@@ -169,3 +169,44 @@ func implies(a, b snapshot.Requirement) bool {
 	}
 	return false
 }
+
+// pairLabels are the labels that every pair of Namespace and pod has.
+func pairLabels() []string {
+	return []string{"n " + snapshot.NamespaceNameLabel, "p " + snapshot.ServiceAccountKey}
+}
+
+// pairsOf returns the pairs of Namespace and pod that peers select, as selectors
+// over the labels of both, distinguished by a prefix.
+func pairsOf(peers *snapshot.Peers) []snapshot.Selector {
+	var selectors []snapshot.Selector
+	for _, p := range peers.Pods {
+		if !p.OwnNamespace {
+			selectors = append(selectors, slices.Concat(prefixed("n ", p.Namespaces), prefixed("p ", p.Pods)))
+		}
+	}
+	return selectors
+}
+
+func prefixed(prefix string, s snapshot.Selector) snapshot.Selector {
+	out := make(snapshot.Selector, len(s))
+	for i, r := range s {
+		r.Key = prefix + r.Key
+		out[i] = r
+	}
+	return out
+}
+
+// selectorsKey returns a key that is equal only for equal selectors.
+func selectorsKey(e snapshot.SetEngine, selectors []snapshot.Selector) string {
+	key := []byte{byte(e)}
+	for _, s := range selectors {
+		for _, r := range s {
+			key = append(append(append(append(key, 1), r.Key...), 2), r.Op...)
+			for _, v := range r.Values {
+				key = append(append(key, 3), v...)
+			}
+		}
+		key = append(key, 4)
+	}
+	return string(key)
+}

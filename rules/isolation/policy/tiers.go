@@ -10,7 +10,6 @@ import (
 type outcome struct {
 	allowed   connections // by a rule
 	denied    connections // by a rule, or at the end of a tier
-	byRule    connections // denied by a rule
 	undecided connections // by nothing, so allowed
 	// allows are the rules so far that admit some of a class. What each admits stays
 	// admitted, so they may cover the class together, whatever comes between them.
@@ -73,23 +72,16 @@ type effect struct {
 func (e effect) deniesAnything() bool { return e.denies[cluster] || e.denies[internet] }
 
 func (v *outcome) effect() effect {
-	rules := v.allowed
 	all := v.allowed.plus(&v.undecided)
 	var e effect
-	for c := range rules {
-		for i := range rules[c] {
-			// An allow-all beside rules that deny a few ports is still one.
-			if whole := rules[c][i].plus(v.byRule[c][i]); whole.all() && v.byRule[c][i].few() {
-				rules[c][i], all[c][i] = whole, whole
-			}
-		}
+	for c := range all {
 		if v.leaves(peerClass(c)) {
 			all[c] = everyPort()
 		}
 		// SCTP is left out: few clusters use it, and few policies name it.
 		e.denies[c] = v.denied[c][0].all() && v.denied[c][1].all()
 	}
-	e.open, e.byRule = all.scope(), rules.scope()
+	e.open, e.byRule = all.scope(), v.allowed.scope()
 	return e
 }
 
@@ -191,7 +183,6 @@ func (t *tierOutcome) evaluateBatch() {
 				t.deniedCIDRs = append(t.deniedCIDRs, r.peers.CIDRs...)
 			}
 		}
-		t.byRule = t.byRule.plus(matched.and(&t.undecided))
 		t.move(&matched, &t.denied)
 	}
 }

@@ -1,0 +1,71 @@
+// Package html writes the report of a sweep as one self-contained page.
+//
+// The page loads nothing: its style and its script are in it, and its content security
+// policy names them by hash, so that no text of a cluster can run or fetch anything even
+// if it escaped the template. It is readable without the script, which only filters.
+package html
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/eventuallytrue/audit/audit"
+)
+
+//go:embed page.html
+var pageSource string
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+// Write writes the page of a result. remedies are what would end a finding, by its ID; it
+// may be nil. An error says why the writer failed: every result can be encoded.
+func Write(w io.Writer, res *audit.Result, remedies map[string]string) error {
+	page, err := template.New("page").Funcs(template.FuncMap{"anchor": anchor, "join": joinShown}).Parse(pageSource)
+	if err != nil {
+		return fmt.Errorf("parse the page's template: %w", err)
+	}
+	var out bytes.Buffer
+	if err := page.Execute(&out, newView(res, remedies)); err != nil {
+		return fmt.Errorf("encode the page: %w", err)
+	}
+	if _, err := out.WriteTo(w); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return nil
+}
+
+// policy is the content security policy: nothing but this style and this script.
+func policy() string {
+	return fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(style), hash(script))
+}
+
+func hash(source string) string {
+	sum := sha256.Sum256([]byte(source))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// anchor returns the ID of an element about something with a name: names that differ have
+// IDs that differ, and the usual ones are readable.
+func anchor(kind, name string) string {
+	var b strings.Builder
+	b.WriteString(kind + "-")
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '.':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return b.String()
+}
