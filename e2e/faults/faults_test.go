@@ -79,6 +79,31 @@ func play(t *testing.T, seed uint64, in func(*testing.T) *lab, sum *totals) bool
 	})
 }
 
+// TestSignalsWhileSlackIsSlow ends twenty publishers, one at each of as many requests,
+// while Slack takes 1.5 seconds for each response. What is under way finishes within the
+// grace and is recorded, so that each owner is told each event once.
+func TestSignalsWhileSlackIsSlow(t *testing.T) {
+	const endings = 20
+	sum := totals{faults: map[string]int{}}
+	var group sync.WaitGroup
+	for i := range endings {
+		group.Go(func() {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				p := &plan{Sweeps: 1, slow: 1500 * time.Millisecond, Acts: []act{{End: 60 + 4*i, Slow: true, World: world{
+					Claims: [teams][hosts]bool{{true, true}, {true, false, true}, {false, true, true}}, Denies: [teams]int{0, 1, 2},
+				}}}}
+				api, slack := p.faults(uint64(i))
+				newLab(t, newMemoryCluster(t)).run(t, p, api, slack, &sum)
+			})
+		})
+	}
+	group.Wait()
+	t.Logf("%d messages, %d of %d notifications repeated", sum.messages, sum.duplicates, sum.notifications)
+	if sum.duplicates > 0 || sum.failed == 0 {
+		t.Errorf("%d repeated, and %d publishers were ended", sum.duplicates, sum.failed)
+	}
+}
+
 func number(t *testing.T, text string) uint64 {
 	t.Helper()
 	n, err := strconv.ParseUint(text, 10, 64)

@@ -26,6 +26,8 @@ type plan struct {
 	Most int `json:",omitempty"`
 	// Drop are the fields that the API server drops until the clean sweeps.
 	Drop []string `json:",omitempty"`
+
+	slow time.Duration // what a slow Slack takes, unless zero
 }
 
 // act is a sweep and the changes before it.

@@ -129,13 +129,11 @@ func (b *workspace) messages() []sentMessage {
 
 type sentMessageKey struct{}
 
-// slow makes each response take a while, or not.
-func (b *workspace) slow(is bool) {
+// slow makes each response take a while.
+func (b *workspace) slow(pause time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.pause = 0; is {
-		b.pause = slow
-	}
+	b.pause = pause
 }
 
 // rivalTransport carries the requests of another publisher.

@@ -165,8 +165,12 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 		cancel()
 		ctx, cancel = context.WithTimeout(t.Context(), sweepFor)
 		reading = readFor
-		s.board.begin(s.act, slackFor)
-		s.board.slow(s.plan.Acts[s.act].Slow)
+		var pause time.Duration
+		if s.plan.Acts[s.act].Slow {
+			pause = cmp.Or(s.plan.slow, slow)
+		}
+		s.board.begin(s.act, slackFor+pause)
+		s.board.slow(pause)
 	}
 	defer cancel()
 	s.signal = cancel
@@ -181,7 +185,7 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	}, &out.unreleased}
 	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
 		catalog.All(), settings(), s.now, s.publisher(t, source, s.faulty, fmt.Sprintf("sweep-%d", s.act), s.now, s.board), lock)
-	s.board.slow(false)
+	s.board.slow(0)
 	s.gate.Lock()   // the other publisher may still be at it
 	s.gate.Unlock() //nolint:staticcheck // nothing is guarded
 	out.ended = s.ended.Load() && s.plan.Acts[s.act].calm()
