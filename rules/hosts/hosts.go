@@ -146,7 +146,7 @@ func run(in rules.Input) (rules.Result, error) {
 
 	matched := x.compare()
 
-	res := rules.Result{Unread: slices.Concat(unreadObjects(in), unreadFields(in, classes), x.unread), Advisories: matched}
+	res := rules.Result{Unread: slices.Concat(unreadObjects(in), unreadFields(in, classes), x.unread), Dependent: dependents(in), Advisories: matched}
 	evidence := admission.NewEvidence(in.View)
 	for host, list := range c.byHost {
 		conflict := contest(host, list, verifiedID)
