@@ -52,7 +52,7 @@ var arrows = map[string][]string{
 	"charts":            {},
 	"notify":            {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
 	"notify/visible":    {},
-	"notify/html":       {"audit", "notify/visible", "rules", "rules/snapshot"},
+	"notify/html":       {"audit", "notify/report", "notify/visible", "rules", "rules/snapshot"},
 	"notify/webhook":    {"notify", "notify/report", "notify/visible", "audit"},
 	"notify/metrics":    {"audit", "rules", "rules/snapshot"},
 	// The fake Slack shares no code with what it checks.
