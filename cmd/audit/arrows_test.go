@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"audit":            {"audit/config", "rules", "rules/snapshot"},
 	"audit/remedy":     {"audit", "audit/ingest", "rules", "rules/snapshot"},
 	"audit/api":        {},
-	"audit/hostsource": {"rules/snapshot"},
+	"audit/hostsource": {"rules/hosts/expression", "rules/snapshot"},
 	"audit/config":     {"audit/hostsource", "rules", "rules/snapshot"},
 	"audit/ingest":     {"audit/ingest/calico", "audit/ingest/cilium", "audit/hostsource", "rules/snapshot"},
 	// How an object of an engine becomes a fact does not depend on the source.
