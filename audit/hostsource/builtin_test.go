@@ -141,7 +141,7 @@ func openshiftObjects() []objectOf {
 			"shop.apps.example.com shop.intern.example.com",
 		},
 		{"a Route that asks for a subdomain and was not seen by a router", `{"spec": {"subdomain": "shop"}}`, ""},
-		{"a Route made of a solver's Ingress", challenge, ""},
+		{"a Route made of a solver's Ingress", challenge, "shop.example.com (solver)"},
 		{"a Route with a solver's label and path, of nobody", strings.Replace(challenge, `"Ingress"`, `"Deployment"`, 1), "shop.example.com"},
 		{"a Route with a solver's label and more than a challenge", strings.Replace(challenge, "tHe_t0ken-", "", 1), "shop.example.com"},
 		{"a Route with a solver's label and no path", strings.Replace(challenge, `"path"`, `"nopath"`, 1), "shop.example.com"},
@@ -304,6 +304,9 @@ func spell(c hostsource.Claims) string {
 	}
 	if rest := slices.Concat(c.Unread, c.Invalid); len(rest) > 0 {
 		words = append(append(words, "|"), rest...)
+	}
+	if c.Solver {
+		words = append(words, "(solver)")
 	}
 	return strings.Join(words, " ")
 }

@@ -38,6 +38,9 @@ type Source struct {
 	// so that managed fields show since when at the latest. "metadata.name" never
 	// changes. If there are none, it may be any field.
 	Fields []string
+	// Solvers returns something for an object that has the marks of a solver of ACME
+	// challenges. It is zero for a kind that has no solvers.
+	Solvers Expression
 	// Unread is true of a source that is off: objects of its kind are counted, and the
 	// report says that they were not read.
 	Unread bool
@@ -64,6 +67,8 @@ type Claims struct {
 	Expressions []snapshot.HostExpression
 	// Invalid are the first few values that are not hosts, sorted.
 	Invalid []string
+	// Solver is true if the object has the marks of a solver of ACME challenges.
+	Solver bool
 	// Unread are the first few values that may claim hosts but can't be read, sorted.
 	Unread []string
 	// Bindings are the proxies that the object names.
@@ -94,6 +99,11 @@ func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error
 	c.Bindings = bindings
 	for i := range c.Hosts {
 		c.Hosts[i].Rank = ranks[strings.ToLower(c.Hosts[i].Host)]
+	}
+	if !s.Solvers.IsZero() {
+		marks, err := s.Solvers.Eval(ctx, object)
+		// What can't be told is no solver: its claim counts.
+		c.Solver = err == nil && len(marks) > 0
 	}
 	return c, nil
 }

@@ -36,14 +36,15 @@ var arrows = map[string][]string{
 	"audit/api":        {},
 	"audit/hostsource": {"rules/hosts/expression", "rules/snapshot"},
 	"audit/config":     {"audit/hostsource", "rules", "rules/snapshot"},
-	"audit/ingest":     {"audit/ingest/calico", "audit/ingest/cilium", "audit/hostsource", "rules/snapshot"},
+	"audit/ingest":     {"audit/ingest/budget", "audit/ingest/calico", "audit/ingest/cilium", "audit/hostsource", "rules/snapshot"},
 	// How an object of an engine becomes a fact does not depend on the source.
+	"audit/ingest/budget": {"rules/snapshot"},
 	"audit/ingest/calico": {"rules/snapshot"},
 	"audit/ingest/cilium": {"rules/snapshot"},
-	"audit/manifests":     {"audit", "audit/hostsource", "audit/ingest", "rules/snapshot"},
+	"audit/manifests":     {"audit", "audit/hostsource", "audit/ingest", "audit/ingest/budget", "rules/snapshot"},
 	// The packages that need an API server import the client, but not each other.
 	"audit/kube":        {"rules/snapshot"},
-	"audit/kube/source": {"audit", "audit/hostsource", "audit/ingest", "audit/kube", "rules/snapshot"},
+	"audit/kube/source": {"audit", "audit/hostsource", "audit/ingest", "audit/ingest/budget", "audit/kube", "rules/snapshot"},
 	"audit/kube/store":  {"audit", "audit/api/v1alpha1", "audit/kube", "rules", "rules/snapshot"},
 	"audit/kube/lease":  {"audit/kube"},
 	"audit/kube/events": {"audit", "audit/api/v1alpha1", "audit/ingest", "audit/kube", "rules/snapshot"},
@@ -65,7 +66,7 @@ var arrows = map[string][]string{
 	"e2e":             {},
 	"cmd/audit/serve": {"audit", "audit/kube", "audit/kube/lease", "notify/metrics"},
 	"cmd": {
-		"cmd/audit/serve", "audit", "audit/config", "audit/kube",
+		"cmd/audit/serve", "audit", "audit/config", "audit/ingest/budget", "audit/kube",
 		"audit/kube/events", "audit/kube/lease", "audit/kube/source", "audit/kube/store", "audit/manifests", "audit/remedy", "notify", "notify/html", "notify/metrics", "notify/report", "notify/slack", "notify/webhook",
 		"rules", "rules/catalog", "rules/snapshot",
 	},

@@ -92,6 +92,15 @@ func (a set) deliveries(s *Sweep) {
 			}
 		}
 	}
+	notReady := map[key]float64{{"slack"}: 0, {"slack-webhook"}: 0, {"webhook"}: 0}
+	if s.Published != nil {
+		for _, d := range s.Published.Deliveries {
+			if d.NotReady {
+				notReady[key{d.Sender}]++
+			}
+		}
+	}
+	a.values("audit_sender_not_ready", "Secrets of the sender that the last sweep could not read. Nothing is sent without them; a sweep that publishes nothing reads none.", []string{"sender"}, notReady)
 	a.values("audit_deliveries", "Messages to owners in the last sweep, by sender and result: sent, failed, refused by the receiver, or held for quiet hours.", []string{"sender", "result"}, count)
 }
 

@@ -114,10 +114,11 @@ func (c *claims) of(host string, object *snapshot.Meta, owner rules.Owner, how s
 	return made
 }
 
-// contested reports whether the claims have at least two owners.
-func contested(list []*claim) bool {
-	return slices.ContainsFunc(list, func(c *claim) bool { return !c.owner.Is(*list[0].owner) })
-}
+// verifiedID returns the identity of the owner of a claim.
+func verifiedID(c *claim) rules.OwnerID { return c.owner.ID() }
+
+// nameID returns the identity that the owner has if its name is believed.
+func nameID(c *claim) rules.OwnerID { return c.owner.NameID() }
 
 // claimants returns the objects of the claims, oldest first.
 func claimants(list []*claim) []rules.Object {
@@ -156,6 +157,9 @@ func (c *claim) detail() string {
 	}
 	if c.solver {
 		parts = append(parts, solves)
+	}
+	if c.owner.Unverified {
+		parts = append(parts, "owner not verified, because Namespace "+c.object.Namespace+" has none")
 	}
 	parts = append(parts, c.listeners...)
 	parts = append(parts, c.leavingAs()...)

@@ -164,11 +164,21 @@ func run(in rules.Input) (rules.Result, error) {
 		c.byHost[host] = append(c.byHost[host], nil...)
 	}
 	for host, list := range c.byHost {
-		if conflict := contest(host, list, outranked[host]); conflict != nil {
-			v := hostViolation(host, conflict, evidence)
-			v.Provisional = contest(host, settled(list), settled(outranked[host])) == nil
-			res.Violations = append(res.Violations, v)
+		before := outranked[host]
+		conflict := contest(host, list, before, verifiedID)
+		if conflict == nil {
+			continue
 		}
+		v := hostViolation(host, conflict, evidence)
+		// What is about to go neither opens a finding nor makes it more severe.
+		stays, before := settled(list), settled(before)
+		if v.Provisional = contest(host, stays, before, verifiedID) == nil; v.Provisional {
+			stays, before = list, outranked[host]
+		}
+		if contest(host, stays, before, nameID) == nil {
+			unverified(&v, conflict)
+		}
+		res.Violations = append(res.Violations, v)
 	}
 	res.Advisories = append(res.Advisories, coveredHosts(c)...)
 	res.Advisories = append(res.Advisories, tlsOnlyHosts(c, in)...)
@@ -181,23 +191,32 @@ func run(in rules.Input) (rules.Result, error) {
 }
 
 // contest returns the claims to a host that conflict, nil if they do not. To a catch-all
-// these are those that meet and those to hosts that it goes before.
-func contest(host string, all, outranked []*claim) []*claim {
-	list := all
+// these are those that meet and those to hosts that it goes before. Which owners differ is
+// up to id.
+func contest(host string, list, outranked []*claim, id func(*claim) rules.OwnerID) []*claim {
 	if isCatchAll(host) {
-		list = slices.Clone(outranked)
-		listed := map[*snapshot.Meta]bool{}
-		for _, c := range outranked {
-			listed[c.object] = true
-		}
-		for _, c := range meeting(all) {
-			if !listed[c.object] {
-				list = append(list, c)
-			}
-		}
+		list = union(outranked, meeting(list, id))
 	}
-	if len(list) == 0 || !contested(list) {
+	if !slices.ContainsFunc(list, func(c *claim) bool { return id(c) != id(list[0]) }) {
 		return nil
+	}
+	return list
+}
+
+// union returns the claims of both lists, one of each object: of two the first.
+func union(first, second []*claim) []*claim {
+	if len(first) == 0 {
+		return second
+	}
+	list := slices.Clone(first)
+	listed := map[*snapshot.Meta]bool{}
+	for _, c := range first {
+		listed[c.object] = true
+	}
+	for _, c := range second {
+		if !listed[c.object] {
+			list = append(list, c)
+		}
 	}
 	return list
 }
@@ -222,6 +241,30 @@ func hostViolation(host string, list []*claim, evidence *admission.Evidence) rul
 			"controller decides who gets the traffic. Applying an object again does not help: the sweep reads what is stored." + releaseHeld(list),
 		Objects: objects,
 	}
+}
+
+// unverified makes a violation one that exists only because owners are not believed.
+func unverified(v *rules.Violation, list []*claim) {
+	var namespaces []string
+	for _, c := range list {
+		if c.owner.Unverified {
+			namespaces = append(namespaces, c.object.Namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
+	named := strings.Join(namespaces[:min(len(namespaces), namedClaimants)], ", ")
+	if more := len(namespaces) - namedClaimants; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	which, they := "Namespace "+named+" has", "it is"
+	if len(namespaces) > 1 {
+		which, they = "Namespaces "+named+" have", "they are"
+	}
+	v.Verdict, v.Downgrade = "unverified", 1
+	v.Message += fmt.Sprintf(" %s no owner, so the owner that objects there name is not verified: anyone who can write there can name any.", which)
+	v.Remedy = fmt.Sprintf("Find out whose %s, and set one of the configured owner keys on it, or add it to a team in the config. "+
+		"If that is the owner of the other claimants, this resolves the finding. If not: ", they) + v.Remedy
 }
 
 // describeClaimants names the claimants, oldest first, each with its owner and its

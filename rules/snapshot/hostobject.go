@@ -26,6 +26,9 @@ type HostObject struct {
 	Unread []string
 	// Bindings are the proxies that serve it, where the source of its kind knows them.
 	Bindings []Binding
+	// Solver is true if it has the marks of a solver of ACME HTTP01 challenges, which
+	// whoever writes it writes.
+	Solver bool
 	// Err is why it is not known what the object claims, empty if it could be
 	// read.
 	Err string
