@@ -84,7 +84,7 @@ func TestCronJobEndsBeforeTheNext(t *testing.T) {
 	}
 	policy := spec.JobTemplate.Spec.PodFailurePolicy.Rules
 	if len(policy) != 2 || policy[0].Action != batchv1.PodFailurePolicyActionIgnore || policy[1].Action != batchv1.PodFailurePolicyActionFailJob ||
-		!gocmp.Equal(policy[1].OnExitCodes.Values, []int32{2}) || *policy[1].OnExitCodes.ContainerName != "audit" {
+		!gocmp.Equal(policy[1].OnExitCodes.Values, []int32{2, 3}) || *policy[1].OnExitCodes.ContainerName != "audit" {
 		t.Errorf("pod failure policy: %+v", policy)
 	}
 	pod := spec.JobTemplate.Spec.Template.Spec

@@ -101,6 +101,7 @@ var onlyTests = map[string][]string{
 	"e2e/kubetest":           {"e2e/node", "e2e/kubetest/withcluster", "e2e/bench"},
 	"e2e/bench/estate":       {"e2e/bench"},
 	"notify/slack/fakeslack": {"notify/slack/fakeslack/fakeslackd"},
+	"e2e/memapi":             {},
 	"e2e/promtest":           {},
 	"e2e/node":               {},
 }
