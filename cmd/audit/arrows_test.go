@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"audit":            {"audit/config", "rules", "rules/snapshot"},
 	"audit/remedy":     {"audit", "audit/ingest", "rules", "rules/snapshot"},
 	"audit/api":        {},
-	"audit/hostsource": {"rules/snapshot"},
+	"audit/hostsource": {"rules/hosts/expression", "rules/snapshot"},
 	"audit/config":     {"audit/hostsource", "rules", "rules/snapshot"},
 	"audit/ingest":     {"audit/ingest/budget", "audit/ingest/calico", "audit/ingest/cilium", "audit/hostsource", "rules/snapshot"},
 	// How an object of an engine becomes a fact does not depend on the source.
@@ -52,7 +52,7 @@ var arrows = map[string][]string{
 	"charts":            {},
 	"notify":            {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
 	"notify/visible":    {},
-	"notify/html":       {"audit", "notify/visible", "rules", "rules/snapshot"},
+	"notify/html":       {"audit", "notify/report", "notify/visible", "rules", "rules/snapshot"},
 	"notify/webhook":    {"notify", "notify/report", "notify/visible", "audit"},
 	"notify/metrics":    {"audit", "rules", "rules/snapshot"},
 	// The fake Slack shares no code with what it checks.
