@@ -44,6 +44,9 @@ type Source struct {
 	// Proxies says what else a built-in source reads: at which proxies an object claims
 	// its hosts, and what it takes there if it asks for every host.
 	Proxies Proxies
+	// Copies is true of the built-in source of OpenShift's Routes: by their marks some of
+	// them repeat the claim of another object, or solve ACME challenges.
+	Copies bool
 }
 
 // Proxies are the proxies that objects name.
@@ -67,6 +70,10 @@ type Claims struct {
 	Unread []string
 	// Bindings are the proxies that the object names.
 	Bindings []snapshot.Binding
+	// Solver is true if the object has the marks of a solver of ACME challenges.
+	Solver bool
+	// CopyOf is the object whose claim it repeats by its marks, or nil.
+	CopyOf *snapshot.Ref
 }
 
 // Read returns what an object, decoded from JSON, claims. It fails if the expression
@@ -88,6 +95,9 @@ func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error
 	}
 	c := s.claims(append(values, more...), unread)
 	c.Bindings = bindings
+	if s.Copies {
+		c.Solver, c.CopyOf = openshiftMarks(object)
+	}
 	return c, nil
 }
 

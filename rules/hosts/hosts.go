@@ -120,6 +120,10 @@ a Gateway to which another claimant of the host attaches, and in the namespaces 
 hosts.trustedSolvers. Anywhere else it is a claim: anyone can write its marks, and
 whoever answers the challenge obtains a certificate for the host.
 
+An OpenShift Route with the marks of a solver is treated as one. A Route that was
+generated from an Ingress of a solver, or by OpenShift Serverless for a DomainMapping,
+repeats a claim: it is left out only where the object that it names claims that host.
+
 A wildcard of one owner over an exact host of another is an advisory, because
 serving the more specific name is what wildcards are for. So is a host that
 appears in spec.tls of another owner's Ingress.`,
@@ -142,6 +146,7 @@ func run(in rules.Input) (rules.Result, error) {
 	ingressClaims(c, x, in, classes)
 	gatewayClaims(c, in)
 	hostObjectClaims(c, x, in)
+	c.dropCopies()
 	c.dropSolvers(in)
 
 	matched := x.compare()

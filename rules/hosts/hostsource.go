@@ -20,7 +20,9 @@ func hostObjectClaims(c *claims, x *expressions, in rules.Input) {
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
 			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
-				gateways.attach(c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep), o)
+				claimed := c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
+				claimed.solver, claimed.copyOf = o.Solver, o.CopyOf
+				gateways.attach(claimed, o)
 			}
 		}
 		for i := range o.Expressions {

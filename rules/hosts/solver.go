@@ -51,6 +51,30 @@ func (c *claims) dropSolvers(in rules.Input) {
 	}
 }
 
+// dropCopies removes the claims that repeat another one. Routes of OpenShift are generated
+// from other objects, and the marks that say so are written by whoever writes the Route.
+// So one is a copy only of a claim that is there, and of its own owner if both are in one
+// namespace.
+//
+// Those of OpenShift Serverless are for objects in other namespaces. Whoever can write in
+// its namespace can make a Route look like one for a DomainMapping that claims the host.
+func (c *claims) dropCopies() {
+	for host, list := range c.byHost {
+		if !slices.ContainsFunc(list, func(s *claim) bool { return s.copyOf != nil }) {
+			continue
+		}
+		c.byHost[host] = slices.DeleteFunc(slices.Clone(list), func(s *claim) bool { return s.copyOf != nil && repeats(list, s) })
+	}
+}
+
+// repeats reports whether a claim repeats another one to the same host, which stays.
+func repeats(list []*claim, s *claim) bool {
+	return slices.ContainsFunc(list, func(c *claim) bool {
+		return c.copyOf == nil && c.object.Ref() == *s.copyOf &&
+			(c.object.Namespace != s.object.Namespace || verifiedID(c) == verifiedID(s))
+	})
+}
+
 // holds reports whether the namespace of a solver holds the host that it answers for: it
 // has another claim of that host, or a Gateway to which another claimant attaches.
 func holds(list []*claim, solver *claim) bool {
