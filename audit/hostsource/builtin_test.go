@@ -292,5 +292,8 @@ func spell(c hostsource.Claims) string {
 	if rest := slices.Concat(c.Unread, c.Invalid); len(rest) > 0 {
 		words = append(append(words, "|"), rest...)
 	}
+	if c.Solver {
+		words = append(words, "(solver)")
+	}
 	return strings.Join(words, " ")
 }

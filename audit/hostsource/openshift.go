@@ -1,8 +1,10 @@
 package hostsource
 
 import (
+	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -18,7 +20,7 @@ object.spec.?wildcardPolicy.orValue('') == 'Subdomain'
   ? ['*.' + object.spec.host.substring(object.spec.host.indexOf('.') + 1)]
   : [object.spec.host]`
 
-// The marks of Routes that repeat the claim of another object.
+// The marks of Routes that were made for another object.
 const (
 	labelSolver   = "acme.cert-manager.io/http01-solver"
 	challengePath = "/.well-known/acme-challenge/"
@@ -34,16 +36,14 @@ const (
 // written by whoever writes the Route, so they drop no claim by themselves.
 //
 // OpenShift generates a Route from the Ingress of a solver and copies its label: the Route
-// has the label, the Ingress as its controller, and as its path one token below the
+// has the label, an Ingress as its controller, and as its path one token below the
 // challenge directory. OpenShift Serverless labels the Routes that it keeps in its own
 // namespace with the object that they serve; that of a DomainMapping has its name.
-func openshiftMarks(object map[string]any) (solver bool, of *snapshot.Ref) {
+func openshiftMarks(object map[string]any) (solver bool, copyOf *snapshot.Ref) {
 	o := unstructured.Unstructured{Object: object}
 	labels := o.GetLabels()
-	if o.GetNamespace() == serverlessNamespace && labels[labelKnativeNamespace] != "" {
-		return false, copyOf(snapshot.Ref{
-			Group: "serving.knative.dev", Kind: "DomainMapping", Namespace: labels[labelKnativeNamespace], Name: labels[labelKnativeName],
-		})
+	if namespace, name := labels[labelKnativeNamespace], labels[labelKnativeName]; o.GetNamespace() == serverlessNamespace && namespace != "" && name != "" {
+		return false, &snapshot.Ref{Group: "serving.knative.dev", Kind: "DomainMapping", Namespace: namespace, Name: name}
 	}
 	path, _, _ := unstructured.NestedString(object, "spec", "path")
 	policy, _, _ := unstructured.NestedString(object, "spec", "wildcardPolicy")
@@ -51,21 +51,9 @@ func openshiftMarks(object map[string]any) (solver bool, of *snapshot.Ref) {
 	if labels[labelSolver] != "true" || !ok || token == "" || strings.ContainsFunc(token, notBase64URL) || policy == "Subdomain" {
 		return false, nil
 	}
-	for _, r := range o.GetOwnerReferences() {
-		if group, _, _ := strings.Cut(r.APIVersion, "/"); r.Kind == "Ingress" && group == "networking.k8s.io" && r.Controller != nil && *r.Controller {
-			return true, copyOf(snapshot.Ref{Group: group, Kind: r.Kind, Namespace: o.GetNamespace(), Name: r.Name})
-		}
-	}
-	return false, nil
-}
-
-// copyOf returns a reference, or nil if no object can have its name: owner references have
-// names of any length.
-func copyOf(r snapshot.Ref) *snapshot.Ref {
-	if r.Name == "" || len(r.Name) > longestHost {
-		return nil
-	}
-	return &r
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+		return r.Kind == "Ingress" && strings.HasPrefix(r.APIVersion, "networking.k8s.io/") && r.Controller != nil && *r.Controller
+	}), nil
 }
 
 func notBase64URL(r rune) bool {

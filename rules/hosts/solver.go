@@ -51,13 +51,11 @@ func (c *claims) dropSolvers(in rules.Input) {
 	}
 }
 
-// dropCopies removes the claims that repeat another one. Routes of OpenShift are generated
-// from other objects, and the marks that say so are written by whoever writes the Route.
-// So one is a copy only of a claim that is there, and of its own owner if both are in one
-// namespace.
-//
-// Those of OpenShift Serverless are for objects in other namespaces. Whoever can write in
-// its namespace can make a Route look like one for a DomainMapping that claims the host.
+// dropCopies removes the claims that repeat another one. OpenShift Serverless keeps Routes
+// in its own namespace for objects in others. The marks that say so are written by whoever
+// writes the Route, so one is a copy only of a claim that is there. Whoever can write in
+// that namespace can still make a Route look like one for a DomainMapping that claims the
+// host.
 func (c *claims) dropCopies() {
 	for host, list := range c.byHost {
 		if !slices.ContainsFunc(list, func(s *claim) bool { return s.copyOf != nil }) {
@@ -69,10 +67,7 @@ func (c *claims) dropCopies() {
 
 // repeats reports whether a claim repeats another one to the same host, which stays.
 func repeats(list []*claim, s *claim) bool {
-	return slices.ContainsFunc(list, func(c *claim) bool {
-		return c.copyOf == nil && c.object.Ref() == *s.copyOf &&
-			(c.object.Namespace != s.object.Namespace || verifiedID(c) == verifiedID(s))
-	})
+	return slices.ContainsFunc(list, func(c *claim) bool { return c.copyOf == nil && c.object.Ref() == *s.copyOf })
 }
 
 // holds reports whether the namespace of a solver holds the host that it answers for: it
