@@ -127,6 +127,9 @@ type Delivery struct {
 	Result DeliveryResult
 	// Reason says why it was not sent. It contains no secret.
 	Reason string
+	// NotReady is true if nothing can be sent, such as without a token, whether or not
+	// anything is pending.
+	NotReady bool
 	// NextTry is when a refused digest is sent again; zero if that is not known.
 	NextTry time.Time
 }

@@ -56,7 +56,12 @@ func (o *owners) of(m *snapshot.Meta) rules.Owner {
 	case own.Value == "" || own.Value == ns.owner.Name:
 		return ns.owner
 	case !ns.owner.Known(), ns.shared && !ns.registry:
-		return rules.Owner{Name: own.Value, Namespace: name, Source: sourceOf(own, "the "+m.Kind)}
+		// The label that shares a Namespace does not say whose it is. The config, which lists
+		// a namespace as shared, says that what its objects name is to be believed.
+		return rules.Owner{
+			Name: own.Value, Namespace: name, Source: sourceOf(own, "the "+m.Kind),
+			Unverified: !ns.owner.Known() && !o.config.Owners.Shared(name),
+		}
 	case ns.shared:
 		return ns.owner
 	}

@@ -34,6 +34,13 @@ func owned(name, source string) rules.Owner {
 	return rules.Owner{Name: name, Namespace: "shop", Source: source}
 }
 
+// unverified is the owner that an object in namespace shop names if no one else does.
+func unverified(name, source string) rules.Owner {
+	owner := owned(name, source)
+	owner.Unverified = true
+	return owner
+}
+
 // contradicted is team-a, whose namespace has an object that is signed team-b.
 func contradicted(source string) rules.Owner {
 	owner := owned("team-a", source)
@@ -139,13 +146,18 @@ func TestOwner(t *testing.T) {
 			namespace: marks{labels: map[string]string{"owner": ""}, annotations: map[string]string{"owner": " \t", "team": " team-a\n"}},
 			want:      owned("team-a", "annotation team of the Namespace"),
 		}, {
-			name:   "the object's label counts if the Namespace names no owner",
+			name:   "the object's label says who is notified if the Namespace names no owner, and is not verified",
 			object: label("owner", "team-b"),
-			want:   owned("team-b", "label owner of the Ingress"),
+			want:   unverified("team-b", "label owner of the Ingress"),
 		}, {
-			name:   "the object's annotation counts if the Namespace names no owner",
+			name:   "so does the object's annotation",
 			object: annotation("team", "team-b"),
-			want:   owned("team-b", "annotation team of the Ingress"),
+			want:   unverified("team-b", "annotation team of the Ingress"),
+		}, {
+			name:      "the label that shares a namespace does not say whose it is",
+			namespace: label("eventuallytrue.dev/shared", "true"),
+			object:    label("owner", "team-b"),
+			want:      unverified("team-b", "label owner of the Ingress"),
 		}, {
 			name:      "in a namespace shared by label the object's key is stronger than the Namespace's",
 			namespace: marks{labels: map[string]string{"owner": "team-a", "eventuallytrue.dev/shared": "true"}},

@@ -67,6 +67,11 @@ func (r *Result) EvaluateWith(facts snapshot.Facts) Evaluation {
 // incomplete sweep does not show may still exist.
 func (r *Result) Complete() bool { return len(r.gaps()) == 0 }
 
+// Swept reports whether everything was read and every rule ran, apart from single objects
+// that could not be read or evaluated. Someone can hold such a fault in their own namespace
+// for ever, so it must not look like a sweep that fails: it is counted by itself.
+func (r *Result) Swept() bool { return len(r.gaps()) == len(r.Faults) }
+
 // ObjectFault is an object that could not be read or evaluated.
 type ObjectFault struct {
 	snapshot.Fault

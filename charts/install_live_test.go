@@ -73,6 +73,17 @@ func TestInstallTakesOwnershipOfManifests(t *testing.T) {
 	checkKept(t, c)
 }
 
+func TestSecondReleaseInANamespaceIsRefused(t *testing.T) {
+	c := control.Cluster(t)
+	mustHelm(t, c, "install", home, chart, "--namespace", home, "--create-namespace")
+	out, err := helm(t, c.Env(), "install", "second", chart, "--namespace", home)
+	if want := `namespace ` + home + ` already has release "` + home + `" of this chart`; err == nil || !strings.Contains(out, want) {
+		t.Errorf("got %v, want %q:\n%s", err, want, out)
+	}
+	mustHelm(t, c, "upgrade", home, chart, "--namespace", home)
+	mustHelm(t, c, "install", "second", chart, "--namespace", "elsewhere", "--create-namespace", "--set", "crds.install=false")
+}
+
 func TestNotesSayHowToSweepNow(t *testing.T) {
 	c := control.Cluster(t)
 	notes := mustHelm(t, c, "install", home, chart, "--namespace", home, "--create-namespace")

@@ -82,6 +82,17 @@ func TestAlertsAreChangedByValues(t *testing.T) {
 			t.Errorf("%s: %s, want it to end with %s", name, expr, want)
 		}
 	}
+	for values, want := range map[string]string{
+		on + "{}}": "> 20 * 60",
+		"deployment: {interval: 1h}\n" + on + "{}}":                                     "> 120 * 60",
+		"deployment: {interval: 1h30m}\n" + on + "{}}":                                  "> 2 * 3600", // as in the file
+		"prometheusRule: {enabled: true}":                                               "> 20 * 60",
+		"prometheusRule: {enabled: true, alerts: {AuditSweepMissing: {threshold: 5h}}}": "> 5 * 3600",
+	} {
+		if expr := alerts(t, values)["AuditSweepMissing"]["expr"].(string); !strings.HasSuffix(expr, want) {
+			t.Errorf("AuditSweepMissing with %s: %s, want it to end with %s", values, expr, want)
+		}
+	}
 	if diff := cmp.Diff(plain["AuditDeliveryFailing"], got["AuditDeliveryFailing"]); diff != "" {
 		t.Errorf("an alert without changes (-before +after):\n%s", diff)
 	}
@@ -112,7 +123,8 @@ func TestAlertsAreCopiedVerbatim(t *testing.T) {
 	if err := yaml.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
-	got := render(t, "{mode: deployment, prometheusRule: {enabled: true}}").objects["PrometheusRule/audit"].Object["spec"]
+	// The default of this threshold is two periods of the schedule.
+	got := render(t, "{mode: deployment, prometheusRule: {enabled: true, alerts: {AuditSweepMissing: {threshold: 2h}}}}").objects["PrometheusRule/audit"].Object["spec"]
 	if diff := cmp.Diff(want, got, looseNumbers); diff != "" {
 		t.Errorf("spec (-file +chart):\n%s", diff)
 	}

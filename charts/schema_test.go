@@ -168,7 +168,7 @@ func schemaOf(t *testing.T, key config.Key) schema {
 		return schema{"type": "integer", "minimum": 1}
 	case "duration":
 		return schema{"$ref": "#/definitions/duration"}
-	case "URL":
+	case "URL", "URL with placeholders":
 		return schema{"type": "string", "pattern": "^https?://"}
 	case "low, medium or high":
 		return schema{"enum": []string{"low", "medium", "high"}}

@@ -56,6 +56,9 @@ func TestPodsAreRestricted(t *testing.T) {
 					}
 				}
 				for _, v := range pod.Spec.Volumes {
+					if v.Secret != nil && (v.Secret.Optional == nil || !*v.Secret.Optional) {
+						t.Errorf("without the Secret of volume %s the pod does not start", v.Name)
+					}
 					if v.Projected == nil && v.ConfigMap == nil && v.Secret == nil {
 						t.Errorf("volume %s has an unexpected type", v.Name)
 					}
@@ -81,7 +84,7 @@ func TestCronJobEndsBeforeTheNext(t *testing.T) {
 	}
 	policy := spec.JobTemplate.Spec.PodFailurePolicy.Rules
 	if len(policy) != 2 || policy[0].Action != batchv1.PodFailurePolicyActionIgnore || policy[1].Action != batchv1.PodFailurePolicyActionFailJob ||
-		!gocmp.Equal(policy[1].OnExitCodes.Values, []int32{2}) || *policy[1].OnExitCodes.ContainerName != "audit" {
+		!gocmp.Equal(policy[1].OnExitCodes.Values, []int32{2, 3}) || *policy[1].OnExitCodes.ContainerName != "audit" {
 		t.Errorf("pod failure policy: %+v", policy)
 	}
 	pod := spec.JobTemplate.Spec.Template.Spec
@@ -94,6 +97,7 @@ func TestArguments(t *testing.T) {
 	for _, tc := range []struct{ values, pod, want string }{
 		{"", "cronjob", "--once --publish --findings-namespace=audit --lease-wait=1m --config=/etc/audit/audit.yaml --timeout=5m"},
 		{"", "test", "--once --fail-on=none --config=/etc/audit/audit.yaml --timeout=5m"},
+		{"cronjob: {jitter: 90s}", "cronjob", "--once --publish --findings-namespace=audit --lease-wait=1m --jitter=90s --config=/etc/audit/audit.yaml --timeout=5m"},
 		{
 			"{mode: deployment, extraArgs: [--v=2]}", "deployment",
 			"--publish --listen=:8080 --findings-namespace=audit --interval=10m --grace=20s --config=/etc/audit/audit.yaml --timeout=5m --v=2",

@@ -53,8 +53,12 @@ type Deliverer struct {
 	// Patience is how long to wait for what other publishers are sending. One that runs
 	// needs a moment; one that was killed will never be done, which is a failure.
 	Patience time.Duration
+	// Guide helps readers to act.
+	Guide Guide
 	// Memory is shared by all deliveries of the process; nil: this one has no other.
 	Memory *Memory
+	// Unready is what cannot be sent now, such as without a token. It stays pending.
+	Unready []Unready
 }
 
 // errNoTime is why the rest of what is pending waits for the next sweep.
@@ -92,7 +96,7 @@ func (d *Deliverer) Deliver(ctx context.Context, stored []audit.Stored) []audit.
 	_ = limited.Wait() // no delivery returns an error
 	unlimited.Wait()
 	d.reportUnsent(ctx, deliveries)
-	var out []audit.Delivery
+	out := d.NotReady()
 	for _, v := range deliveries {
 		out = append(out, v.results...)
 	}
@@ -188,6 +192,10 @@ func (v *delivery) deliver(ctx context.Context) {
 		return
 	case g.route.Quiet:
 		v.result(g.route, audit.DeliveryHeld, "quiet hours")
+		return
+	case v.unready(g.route) != "":
+		// To claim what cannot be sent would be two writes for each finding.
+		v.result(g.route, audit.DeliveryFailed, rules.Count(len(g.items), "event")+" pending: "+v.unready(g.route))
 		return
 	}
 	for _, set := range g.sets() {
@@ -409,7 +417,7 @@ func (v *delivery) result(to Route, r audit.DeliveryResult, reason string) {
 func (v *delivery) digest(to Route, items []Item, fallbackReason string) Digest {
 	dg := Digest{
 		Cluster: v.Cluster, Namespace: v.Namespace, To: to.To, FallbackReason: fallbackReason, Items: items, Open: v.group.open,
-		Earlier: map[audit.MessageRef][]Item{}, Now: v.Clock(),
+		Earlier: map[audit.MessageRef][]Item{}, Now: v.Clock(), Guide: v.Guide,
 	}
 	for _, it := range items {
 		if it.Message == (audit.MessageRef{}) || dg.Earlier[it.Message] != nil {
@@ -421,27 +429,4 @@ func (v *delivery) digest(to Route, items []Item, fallbackReason string) Digest 
 		sortItems(dg.Earlier[it.Message])
 	}
 	return dg
-}
-
-// messageKey identifies a message of any sender.
-type messageKey struct {
-	sender  string
-	message audit.MessageRef
-}
-
-// announcedBy returns the IDs of the findings that each message announced.
-func announcedBy(stored []audit.Stored) map[messageKey][]string {
-	out := map[messageKey][]string{}
-	for _, s := range stored {
-		for _, n := range s.Notifications {
-			if n.Message == (audit.MessageRef{}) {
-				continue
-			}
-			key := messageKey{n.Sender, n.Message}
-			if ids := out[key]; len(ids) == 0 || ids[len(ids)-1] != s.ID {
-				out[key] = append(ids, s.ID)
-			}
-		}
-	}
-	return out
 }

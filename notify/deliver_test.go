@@ -316,3 +316,36 @@ func TestRefusedRemindersAreRetriedHourly(t *testing.T) {
 	w.deliver(t)
 	w.expect(t, "left a reminder")
 }
+
+func TestWhatIsNotReadyIsReportedAndStaysPending(t *testing.T) {
+	w := newFixture()
+	w.finding(t, "shop", audit.EventOpened, "team-a", "team-b")
+	stored, _, _ := w.store.Load(t.Context())
+	d := w.deliverer("me", true)
+	d.Unready = []notify.Unready{{Sender: "slack", Address: "C-team-a", Owner: "team-a", Reason: "no such file"}}
+	got := results(d.Deliver(t.Context(), stored))
+	want := []string{"team-a failed 1 event pending: no such file", "team-a failed no such file", "team-b sent "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	w.takeSent()
+	for _, n := range w.store.held["shop"].Notifications {
+		if n.Owner == "team-a" && (n.Pending != audit.EventOpened || n.Claim.By != "") {
+			t.Errorf("team-a: %+v", n)
+		}
+	}
+	// The other sender's files are read in each sweep; nothing is written for them.
+	writes := w.store.writes
+	stored, _, _ = w.store.Load(t.Context())
+	d.Unready = []notify.Unready{{Sender: "slack", Reason: "it is empty"}}
+	if diff := cmp.Diff([]string{" failed it is empty", "team-a failed 1 event pending: it is empty"}, results(d.Deliver(t.Context(), stored))[:2]); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+	if w.store.writes != writes {
+		t.Errorf("%d writes", w.store.writes-writes)
+	}
+	w.deliver(t)
+	if sent := w.takeSent(); len(sent) == 0 {
+		t.Error("nothing is sent when the file is there")
+	}
+}

@@ -64,6 +64,44 @@ type Digest struct {
 	// finding once, sorted as Items: a sender needs them to update such a message.
 	Earlier map[audit.MessageRef][]Item
 	Now     time.Time
+	Guide   Guide
+}
+
+// Guide helps the readers of messages to act. The zero value does not.
+type Guide struct {
+	// Channel returns the ID of an owner's Slack channel, or "".
+	Channel func(owner string) string
+	// Finding and Rule return the URL of a page about a finding and about its rule, or "".
+	Finding, Rule func(*audit.Record) string
+	// Fix returns what would end the finding with an ID, as YAML with comments, or "".
+	Fix func(id string) string
+}
+
+// ChannelOf returns the ID of an owner's Slack channel, or "".
+func (g *Guide) ChannelOf(owner string) string {
+	if g.Channel == nil {
+		return ""
+	}
+	return g.Channel(owner)
+}
+
+// Links returns the pages about a finding and about its rule, each "" if there is none.
+func (g *Guide) Links(r *audit.Record) (finding, rule string) {
+	if g.Finding != nil {
+		finding = g.Finding(r)
+	}
+	if g.Rule != nil {
+		rule = g.Rule(r)
+	}
+	return finding, rule
+}
+
+// FixFor returns what would end a finding, or "".
+func (g *Guide) FixFor(id string) string {
+	if g.Fix == nil {
+		return ""
+	}
+	return g.Fix(id)
 }
 
 // Item is one event of one finding. No two items of a digest have the same finding

@@ -192,3 +192,26 @@ func (it *Item) since() time.Time {
 	}
 	return it.Record.OpenedAt
 }
+
+// messageKey identifies a message of any sender.
+type messageKey struct {
+	sender  string
+	message audit.MessageRef
+}
+
+// announcedBy returns the IDs of the findings that each message announced.
+func announcedBy(stored []audit.Stored) map[messageKey][]string {
+	out := map[messageKey][]string{}
+	for _, s := range stored {
+		for _, n := range s.Notifications {
+			if n.Message == (audit.MessageRef{}) {
+				continue
+			}
+			key := messageKey{n.Sender, n.Message}
+			if ids := out[key]; len(ids) == 0 || ids[len(ids)-1] != s.ID {
+				out[key] = append(ids, s.ID)
+			}
+		}
+	}
+	return out
+}

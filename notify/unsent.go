@@ -81,3 +81,32 @@ func pendingIn(rec audit.Record, sender string, it Item) (audit.Claim, bool) {
 	}
 	return audit.Claim{}, false
 }
+
+// Unready says that a sender lacks what it needs to send anything.
+type Unready struct {
+	Sender  string
+	Address string // to which it cannot send; empty: to any
+	Owner   string // who is notified there; empty if there are others
+	Reason  string
+}
+
+// NotReady returns what cannot be sent, sorted. Each is a failed delivery, also while
+// nothing is pending: otherwise no one would know before something is.
+func (d *Deliverer) NotReady() []audit.Delivery {
+	var out []audit.Delivery
+	for _, u := range d.Unready {
+		out = append(out, audit.Delivery{Sender: u.Sender, Owner: u.Owner, Result: audit.DeliveryFailed, Reason: u.Reason, NotReady: true})
+	}
+	slices.SortFunc(out, audit.CompareDeliveries)
+	return out
+}
+
+// unready returns why nothing can be sent by a route, empty if it can.
+func (d *Deliverer) unready(r Route) string {
+	for _, u := range d.Unready {
+		if u.Sender == r.Sender && (u.Address == "" || u.Address == r.To.Address) {
+			return u.Reason
+		}
+	}
+	return ""
+}

@@ -14,6 +14,10 @@ type Owner struct {
 	// Namespace identifies the owner if none is known: each such namespace counts
 	// as an owner of its own.
 	Namespace string
+	// Unverified is true if only an object in a Namespace without an owner says so. Anyone
+	// who can write there could say it, so the owner is another one than the team of that
+	// name: it is who is notified, and differs from other owners in the namespace.
+	Unverified bool
 	// Source says for people where the owner comes from: "label owner of the
 	// Namespace".
 	Source string
@@ -28,6 +32,9 @@ func (o Owner) Is(other Owner) bool { return o.ID() == other.ID() }
 // Known reports whether the owner is known by name.
 func (o Owner) Known() bool { return o.Name != "" }
 
+// Verified reports whether someone who may decide it names the owner.
+func (o Owner) Verified() bool { return o.Known() && !o.Unverified }
+
 // String returns the owner's name, or "no owner".
 func (o Owner) String() string {
 	if o.Known() {
@@ -38,14 +45,22 @@ func (o Owner) String() string {
 
 // ID returns the identity of the owner.
 func (o Owner) ID() OwnerID {
+	if o.Unverified {
+		return OwnerID{team: o.Name, namespace: o.Namespace}
+	}
+	return o.NameID()
+}
+
+// NameID returns the identity that the owner has if its name is believed.
+func (o Owner) NameID() OwnerID {
 	if o.Known() {
 		return OwnerID{team: o.Name}
 	}
 	return OwnerID{namespace: o.Namespace}
 }
 
-// OwnerID identifies an owner: a team, or the namespace of an owner that is not
-// known.
+// OwnerID identifies an owner: a team, the namespace of an owner that is not known, or
+// both for one that is not verified.
 type OwnerID struct{ team, namespace string }
 
 // SameOwner reports whether all owners are the same.

@@ -38,6 +38,7 @@ type Config struct {
 	Findings    Findings     `yaml:"findings"`
 	Limits      Limits       `yaml:"limits"`
 	Slack       Slack        `yaml:"slack"`
+	Links       Links        `yaml:"links"`
 	Webhook     Webhook      `yaml:"webhook"`
 	// Events also records changes of findings as Kubernetes Events on their objects.
 	Events      bool        `yaml:"events"`
@@ -51,7 +52,7 @@ func Default() Config {
 		Owners:   Owners{Keys: []string{"owner", "team", "app.kubernetes.io/owner", "a8r.io/owner"}},
 		Hosts:    Hosts{ExternalDNSPrefixes: externalDNSPrefixes()},
 		Findings: Findings{KeepResolved: Duration(30 * 24 * time.Hour)},
-		Limits:   Limits{NewFindings: 500, StoredFindings: 1000},
+		Limits:   defaultLimits(),
 		Slack:    Slack{RemindAfter: Duration(24 * time.Hour)},
 
 		Pushgateway: Pushgateway{Timeout: Duration(10 * time.Second)},
@@ -72,6 +73,24 @@ type Limits struct {
 	// StoredFindings is how many findings that one namespace caused are stored one by one;
 	// 1,000 by default.
 	StoredFindings Count `yaml:"storedFindings"`
+
+	// The rest bounds what is kept of one object, and of the objects of a namespace and
+	// kind: see package budget. What passes a limit is not evaluated.
+	HostsPerObject     Count `yaml:"hostsPerObject"`     // 2,000 by default
+	HostsPerNamespace  Count `yaml:"hostsPerNamespace"`  // 20,000 by default
+	TermsPerObject     Count `yaml:"termsPerObject"`     // 20,000 by default
+	TermsPerNamespace  Count `yaml:"termsPerNamespace"`  // 100,000 by default
+	LabelsPerObject    Count `yaml:"labelsPerObject"`    // 500 by default
+	LabelsPerNamespace Count `yaml:"labelsPerNamespace"` // 100,000 by default
+}
+
+func defaultLimits() Limits {
+	return Limits{
+		NewFindings: 500, StoredFindings: 1000,
+		HostsPerObject: 2_000, HostsPerNamespace: 20_000,
+		TermsPerObject: 20_000, TermsPerNamespace: 100_000,
+		LabelsPerObject: 500, LabelsPerNamespace: 100_000,
+	}
 }
 
 // Webhook is where digests are sent for chat and ticket systems of any kind. The

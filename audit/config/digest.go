@@ -34,6 +34,9 @@ func writeValue(w io.Writer, v reflect.Value) {
 		case time.Time:
 			fmt.Fprintf(w, "%d;", v.Unix())
 			return
+		case HostExpression:
+			fmt.Fprintf(w, "%q;", v)
+			return
 		}
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.Tag.Get("yaml") != "-" {

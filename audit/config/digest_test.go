@@ -28,6 +28,8 @@ func TestDigestIsThatOfWhatAConfigMakesOfACluster(t *testing.T) {
 	seen := map[string]string{base: team}
 	for _, other := range []string{
 		"", "owners: {teams: [{name: a, slack: {channel: C02}}]}\n", "owners: {teams: [{name: b, slack: {channel: C01}}]}\n",
+		team + "hostSources: [{group: example.com, version: v1, resource: doors, kind: Door, hosts: object.spec.a}]\n",
+		team + "hostSources: [{group: example.com, version: v1, resource: doors, kind: Door, hosts: object.spec.b}]\n",
 		team + "slack: {remindAfter: 1h}\n", team + "rules: {one-owner-per-host: {severity: low}}\n",
 		team + "rules: {one-owner-per-host: {enabled: false}}\n", team + "rules: {one-owner-per-host: {for: 1h}}\n",
 		team + "rules: {default-deny-present: {exemptNamespaces: []}}\n", team + "rules: {default-deny-present: {}}\n",

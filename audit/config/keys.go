@@ -84,6 +84,7 @@ func typeName(t reflect.Type) string {
 		reflect.TypeFor[Glob]():               "glob",
 		reflect.TypeFor[Hold]():               "duration, or N sweeps",
 		reflect.TypeFor[HostExpression]():     "CEL",
+		reflect.TypeFor[LinkTemplate]():       "URL with placeholders",
 		reflect.TypeFor[Mention]():            "mention",
 		reflect.TypeFor[Profile]():            "observe, standard or strict",
 		reflect.TypeFor[Severity]():           "low, medium or high",
@@ -184,9 +185,15 @@ func keyDocs() map[string]keyDoc {
 
 		"hosts.trustedSolvers": {"namespaces in which solvers of ACME challenges claim no host, although nothing else there claims it", ""},
 
-		"findings.keepResolved": {"how long a resolved finding is kept", ""},
-		"limits.newFindings":    {"if one namespace causes more findings in a sweep, they are a storm: owners get one summary instead of a message each", ""},
-		"limits.storedFindings": {"how many findings that one namespace causes are stored one by one; one finding counts the others", ""},
+		"findings.keepResolved":     {"how long a resolved finding is kept", ""},
+		"limits.newFindings":        {"if one namespace causes more findings in a sweep, they are a storm: owners get one summary instead of a message each", ""},
+		"limits.hostsPerObject":     {"hosts that one object may claim; one with more is not evaluated, and named", ""},
+		"limits.hostsPerNamespace":  {"hosts that the objects of one kind in a namespace may claim; what comes after them is not evaluated, and named", ""},
+		"limits.termsPerObject":     {"rules, peers, requirements, addresses and ports that one policy or set of addresses may have", ""},
+		"limits.termsPerNamespace":  {"the same for the objects of one kind in a namespace", ""},
+		"limits.labelsPerObject":    {"labels that one pod, pod template or Namespace may have", ""},
+		"limits.labelsPerNamespace": {"different labels that the objects of one kind in a namespace may have", ""},
+		"limits.storedFindings":     {"how many findings that one namespace causes are stored one by one; one finding counts the others", ""},
 
 		"slack.tokenFile":   {"path of a file with the bot token; without it the environment variable AUDIT_SLACK_TOKEN is used", ""},
 		"slack.remindAfter": {"how long after the last message an owner is reminded of an open finding", ""},
@@ -194,6 +201,9 @@ func keyDocs() map[string]keyDoc {
 			"annotation of Namespaces that names the channel of an owner without a channel in owners.teams", "",
 		},
 		"slack.channelFrom.allow": {"channels that the annotation may name, by name (without #) or ID; all others are ignored", ""},
+
+		"links.finding": {"page about a finding that messages link to, with {cluster}, {id}, {kind}, {name}, {namespace} and {rule}", ""},
+		"links.rule":    {"page about a rule that messages link to, with the same placeholders", ""},
 
 		"webhook.url":        {"URL to which each digest is sent as JSON, for other chat and ticket systems", ""},
 		"webhook.secretFile": {"path of a file with the key that signs messages", ""},

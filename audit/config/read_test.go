@@ -171,9 +171,12 @@ func design() config.Config {
 			Expires: config.Expiry{End: time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC)},
 			At:      config.Position{File: "design.yaml", Line: 14, Path: "exceptions[0]"},
 		}},
-		Hosts:       config.Default().Hosts,
-		Findings:    config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
-		Limits:      config.Limits{NewFindings: 500, StoredFindings: 1000},
+		Hosts:    config.Default().Hosts,
+		Findings: config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
+		Limits: config.Limits{
+			NewFindings: 500, StoredFindings: 1000, HostsPerObject: 2_000, HostsPerNamespace: 20_000,
+			TermsPerObject: 20_000, TermsPerNamespace: 100_000, LabelsPerObject: 500, LabelsPerNamespace: 100_000,
+		},
 		Slack:       config.Slack{TokenFile: "/var/run/secrets/slack/token", RemindAfter: config.Duration(24 * time.Hour)},
 		Pushgateway: config.Pushgateway{URL: "http://pushgateway.monitoring:9091", Timeout: config.Duration(10 * time.Second)},
 	}
@@ -233,7 +236,10 @@ func everything(t *testing.T) config.Config {
 		},
 		Hosts:    config.Hosts{ExternalDNSPrefixes: []config.AnnotationPrefix{"dns.example.com/"}},
 		Findings: config.Findings{KeepResolved: config.Duration(30 * 24 * time.Hour)},
-		Limits:   config.Limits{NewFindings: 500, StoredFindings: 1000},
+		Limits: config.Limits{
+			NewFindings: 500, StoredFindings: 1000, HostsPerObject: 2_000, HostsPerNamespace: 20_000,
+			TermsPerObject: 20_000, TermsPerNamespace: 100_000, LabelsPerObject: 500, LabelsPerNamespace: 100_000,
+		},
 		Slack: config.Slack{
 			TokenFile: "token", RemindAfter: config.Duration(90 * time.Minute),
 			ChannelFrom: config.ChannelFrom{

@@ -51,7 +51,7 @@ var builtIn = sync.OnceValue(func() []Source {
 		{
 			Kind: "routes.route.openshift.io", Object: "Route",
 			Versions: []string{"v1"}, Hosts: mustCompile(openshiftHosts),
-			Fields: []string{"spec.host", "spec.subdomain", "spec.wildcardPolicy"},
+			Fields: []string{"spec.host", "spec.subdomain", "spec.wildcardPolicy"}, Solvers: mustCompile(openshiftSolvers),
 		},
 		{
 			Kind: "tcpingresses.configuration.konghq.com", Object: "TCPIngress",
@@ -109,15 +109,10 @@ func traefik(resource, object, group string, proxies Proxies) Source {
 // of the router's has its host only in the status. Whether a router admitted it does
 // not matter: a Route that was rejected because its host is taken is the conflict.
 //
-// Two sorts of Routes repeat the claim of another object and are ignored. The first
-// is generated from an Ingress that solves an ACME challenge, and copies its label:
-// it has the label, an Ingress as its owner, and as its path one token below the
-// challenge directory. The second are those that OpenShift Serverless keeps in its
-// own namespace, to which no tenant can write, for objects in other namespaces.
-const openshiftHosts = `object.?metadata.?labels[?'acme.cert-manager.io/http01-solver'].orValue('') == 'true' &&
-object.?metadata.?ownerReferences.orValue([]).exists(r, r.?kind.orValue('') == 'Ingress') &&
-object.?spec.?path.orValue('').matches('^/[.]well-known/acme-challenge/[A-Za-z0-9_-]+$') ||
-object.?metadata.?namespace.orValue('') == 'knative-serving-ingress' &&
+// Routes that OpenShift Serverless keeps in its own namespace, to which no tenant can
+// write, repeat the claims of objects in other namespaces and are ignored. One that was
+// generated from an Ingress that solves an ACME challenge is a solver as well.
+const openshiftHosts = `object.?metadata.?namespace.orValue('') == 'knative-serving-ingress' &&
 object.?metadata.?labels[?'serving.knative.openshift.io/ingressNamespace'].orValue('') != ''
   ? [] :
 object.?spec.?host.orValue('') == ''
@@ -125,6 +120,14 @@ object.?spec.?host.orValue('') == ''
 object.spec.?wildcardPolicy.orValue('') == 'Subdomain'
   ? ['*.' + object.spec.host.substring(object.spec.host.indexOf('.') + 1)]
   : [object.spec.host]`
+
+// openshiftSolvers: a Route that is generated from an Ingress that solves an ACME
+// challenge copies its label: it has the label, an Ingress as its owner, and as its path
+// one token below the challenge directory.
+const openshiftSolvers = `object.?metadata.?labels[?'acme.cert-manager.io/http01-solver'].orValue('') == 'true' &&
+object.?metadata.?ownerReferences.orValue([]).exists(r, r.?kind.orValue('') == 'Ingress') &&
+object.?spec.?path.orValue('').matches('^/[.]well-known/acme-challenge/[A-Za-z0-9_-]+$')
+  ? ['solver'] : []`
 
 // istioHosts: a VirtualService claims its hosts if it is bound to a gateway. One
 // without gateways, or only with mesh, the word for all sidecars, configures how
@@ -173,7 +176,7 @@ const dnsEndpointHosts = `object.?spec.?endpoints.orValue([])
 .map(e, e.?dnsName.orValue(''))`
 
 // emissaryHosts: a Mapping claims its hostname, or host, the older field. A host that is
-// a regular expression is returned as a text that is not a host. A header :authority, or
+// a regular expression has to match as a whole. A header :authority, or
 // Host, is the same condition in another place. The hostname * is for every Host of the
 // installation.
 //
@@ -181,7 +184,7 @@ const dnsEndpointHosts = `object.?spec.?endpoints.orValue([])
 // have, claim nothing.
 const emissaryHosts = `[object.?spec.?hostname.orValue('')] +
 (object.?spec.?host_regex.orValue(false) == true
-  ? [object.?spec.?host.orValue('') != '' ? 'host_regex ' + object.spec.host : '']
+  ? [object.?spec.?host.orValue('') != '' ? '~^(' + object.spec.host + ')$' : '']
   : [object.?spec.?host.orValue('')]) +
 object.?spec.?headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, v)`
 

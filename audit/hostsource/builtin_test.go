@@ -10,7 +10,8 @@ import (
 )
 
 // objectOf is an object of a built-in source and what it claims: hosts, those
-// whose wildcard covers many labels with a "+", and behind a "|" what is none.
+// whose wildcard covers many labels with a "+", expressions with a "~", and behind a "|"
+// what is none.
 type objectOf struct {
 	says, object, want string
 }
@@ -104,7 +105,7 @@ func emissaryObjects() []objectOf {
 		{"every hostname", `{"spec": {"hostname": "*", "prefix": "/status"}}`, "*"},
 		{"the older field", `{"spec": {"host": "shop.example.com"}}`, "shop.example.com"},
 		{"a host that is no expression", `{"spec": {"host": "shop.example.com", "host_regex": false}}`, "shop.example.com"},
-		{"a host that is an expression", `{"spec": {"host": "^shop[.]example[.]com$", "host_regex": true}}`, "| host_regex ^shop[.]example[.]com$"},
+		{"a host that is an expression", `{"spec": {"host": "^shop[.]example[.]com$", "host_regex": true}}`, "~^(^shop[.]example[.]com$)$"},
 		{"no host that is an expression", `{"spec": {"host_regex": true}}`, ""},
 		{"a header", `{"spec": {"hostname": "*", "headers": {":authority": "shop.example.com", "Host": true, "x-user": "y"}}}`, "* shop.example.com"},
 		{"nothing", `{"spec": {"prefix": "/"}}`, ""},
@@ -140,7 +141,7 @@ func openshiftObjects() []objectOf {
 			"shop.apps.example.com shop.intern.example.com",
 		},
 		{"a Route that asks for a subdomain and was not seen by a router", `{"spec": {"subdomain": "shop"}}`, ""},
-		{"a Route made of a solver's Ingress", challenge, ""},
+		{"a Route made of a solver's Ingress", challenge, "shop.example.com (solver)"},
 		{"a Route with a solver's label and path, of nobody", strings.Replace(challenge, `"Ingress"`, `"Deployment"`, 1), "shop.example.com"},
 		{"a Route with a solver's label and more than a challenge", strings.Replace(challenge, "tHe_t0ken-", "", 1), "shop.example.com"},
 		{"a Route with a solver's label and no path", strings.Replace(challenge, `"path"`, `"nopath"`, 1), "shop.example.com"},
@@ -190,7 +191,7 @@ func traefikObjects() []objectOf {
 		{"two asterisks, which cover any number", "{\"spec\": {\"routes\": [{\"match\": \"Host(`**.example.com`)\"}]}}", "*.example.com+"},
 		{
 			"a regular expression beside a host", "{\"spec\": {\"routes\": [{\"match\": \"HostRegexp(`^.+$`)\"}, {\"match\": \"Host(`a.example.com`)\"}]}}",
-			"a.example.com | HostRegexp(`^.+$`)",
+			"a.example.com ~^.+$",
 		},
 		{
 			"a rule that does not parse beside one that does", "{\"spec\": {\"routes\": [{\"match\": \"Host(`a.example.com`) ||\"}, {\"match\": \"Host(`b.example.com`)\"}]}}",
@@ -298,8 +299,14 @@ func spell(c hostsource.Claims) string {
 		}
 		words = append(words, h.Host)
 	}
-	if len(c.Invalid) > 0 {
-		words = append(append(words, "|"), c.Invalid...)
+	for _, e := range c.Expressions {
+		words = append(words, "~"+e.Text)
+	}
+	if rest := slices.Concat(c.Unread, c.Invalid); len(rest) > 0 {
+		words = append(append(words, "|"), rest...)
+	}
+	if c.Solver {
+		words = append(words, "(solver)")
 	}
 	return strings.Join(words, " ")
 }

@@ -21,13 +21,13 @@ import (
 // The field exportTo is not read. It hides the VirtualService from proxies of other
 // namespaces, but the namespace of a gateway's pods need not be that of the Gateway.
 //
-// What cannot be read is returned among the hosts as a text that is not a host: its own
-// hosts are then claimed at whatever gateway.
-func istioBindings(object map[string]any) (bindings []snapshot.Binding, hosts []string) {
+// What cannot be read is returned as well: the hosts of the object are then claimed at
+// whatever gateway.
+func istioBindings(object map[string]any) (bindings []snapshot.Binding, hosts, unread []string) {
 	namespace, _, _ := unstructured.NestedString(object, "metadata", "namespace")
 	named, _, err := unstructured.NestedStringSlice(object, "spec", "gateways")
 	if err != nil {
-		return nil, []string{"gateways that are not a list of texts"}
+		return nil, nil, []string{"gateways that are not a list of texts"}
 	}
 	var gateways []string
 	for _, g := range named {
@@ -38,14 +38,14 @@ func istioBindings(object map[string]any) (bindings []snapshot.Binding, hosts []
 	slices.Sort(gateways)
 	gateways = slices.Compact(gateways)
 	if len(gateways) > maxBindings {
-		return nil, []string{fmt.Sprintf("more than %d gateways", maxBindings)}
+		return nil, nil, []string{fmt.Sprintf("more than %d gateways", maxBindings)}
 	}
 	for _, g := range gateways {
 		bindings = append(bindings, snapshot.Binding{Gateway: g})
 	}
 	all, _, err := unstructured.NestedStringSlice(object, "spec", "hosts")
 	if err != nil || len(gateways) == 0 || !slices.Contains(all, everyHost) {
-		return bindings, nil
+		return bindings, nil, nil
 	}
 	r := readRoutes(object, namespace)
 	for i := range bindings {
@@ -57,7 +57,7 @@ func istioBindings(object map[string]any) (bindings []snapshot.Binding, hosts []
 			b.Lanes = []snapshot.Lane{{}}
 		}
 	}
-	return bindings, r.hosts
+	return bindings, r.hosts, nil
 }
 
 // meshGateway stands for all sidecars, everyGateway for a route without gateways of

@@ -8,6 +8,7 @@ package hostsource
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -37,6 +38,9 @@ type Source struct {
 	// so that managed fields show since when at the latest. "metadata.name" never
 	// changes. If there are none, it may be any field.
 	Fields []string
+	// Solvers returns something for an object that has the marks of a solver of ACME
+	// challenges. It is zero for a kind that has no solvers.
+	Solvers Expression
 	// Unread is true of a source that is off: objects of its kind are counted, and the
 	// report says that they were not read.
 	Unread bool
@@ -58,8 +62,14 @@ const (
 // Claims are the hosts that an object claims.
 type Claims struct {
 	Hosts []snapshot.HostPattern // sorted, each once, none empty
+	// Expressions are the regular expressions that claim hosts, sorted by their text.
+	Expressions []snapshot.HostExpression
 	// Invalid are the first few values that are not hosts, sorted.
 	Invalid []string
+	// Solver is true if the object has the marks of a solver of ACME challenges.
+	Solver bool
+	// Unread are the first few values that may claim hosts but can't be read, sorted.
+	Unread []string
 	// Bindings are the proxies that the object names.
 	Bindings []snapshot.Binding
 }
@@ -72,43 +82,69 @@ func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error
 		return Claims{}, err
 	}
 	var bindings []snapshot.Binding
-	var more []string
+	var more, unread []string
 	switch s.Proxies {
 	case IstioGateways:
-		bindings, more = istioBindings(object)
+		bindings, more, unread = istioBindings(object)
 	case TCPEntryPoints:
 		if slices.Contains(values, everyHost) {
-			bindings, more = entryPoints(object)
+			bindings, unread = entryPoints(object)
 		}
 	}
-	c := s.claims(append(values, more...))
+	c := s.claims(append(values, more...), unread)
 	c.Bindings = bindings
+	if !s.Solvers.IsZero() {
+		marks, err := s.Solvers.Eval(ctx, object)
+		// What can't be told is no solver: its claim counts.
+		c.Solver = err == nil && len(marks) > 0
+	}
 	return c, nil
 }
 
 // everyHost is the host that stands for all hosts.
 const everyHost = "*"
 
-// claims separates hosts from other values. It copies them, because a part of a long
-// text would keep all of it in memory.
-func (s *Source) claims(values []string) Claims {
-	var c Claims
+// claims separates hosts and expressions from other values. It copies them, because a
+// part of a long text would keep all of it in memory.
+func (s *Source) claims(values, unread []string) Claims {
+	c := Claims{Unread: unread}
 	for _, value := range values {
 		value = strings.TrimSpace(value)
+		host := hostWithoutPort(value)
+		expression, marked := strings.CutPrefix(value, "~")
 		switch {
 		case value == "":
-		case IsHost(value):
-			c.Hosts = append(c.Hosts, s.pattern(strings.Clone(value)))
+		case strings.HasPrefix(value, unreadRule):
+			c.Unread = append(c.Unread, Printable(value))
+		case IsGlob(host):
+			c.Expressions = append(c.Expressions, Glob(host, snapshot.FromHostSource))
+		case IsHost(host):
+			c.Hosts = append(c.Hosts, s.pattern(strings.Clone(host)))
+		case isTraefikExpression(value):
+			c.Expressions = append(c.Expressions, traefikExpressions(value)...)
+		case marked, isExpression(value):
+			c.Expressions = append(c.Expressions, snapshot.NewHostExpression(expression, value, snapshot.FromHostSource))
 		default:
 			c.Invalid = append(c.Invalid, Printable(value))
 		}
 	}
 	slices.SortFunc(c.Hosts, comparePatterns)
 	c.Hosts = slices.Compact(c.Hosts)
-	slices.Sort(c.Invalid)
-	c.Invalid = slices.Compact(c.Invalid)
-	c.Invalid = c.Invalid[:min(len(c.Invalid), maxInvalid)]
+	slices.SortStableFunc(c.Expressions, func(a, b snapshot.HostExpression) int { return strings.Compare(a.Text, b.Text) })
+	c.Expressions = slices.CompactFunc(c.Expressions, func(a, b snapshot.HostExpression) bool { return a.Text == b.Text && a.Whole == b.Whole })
+	if len(c.Expressions) > MaxExpressions {
+		c.Expressions = c.Expressions[:MaxExpressions]
+		c.Unread = append(c.Unread, fmt.Sprintf("more than %d regular expressions", MaxExpressions))
+	}
+	c.Invalid, c.Unread = firstFew(c.Invalid), firstFew(c.Unread)
 	return c
+}
+
+// firstFew sorts values and returns the first few of them.
+func firstFew(values []string) []string {
+	slices.Sort(values)
+	values = slices.Compact(values)
+	return values[:min(len(values), maxInvalid)]
 }
 
 // maxInvalid is how many invalid values are kept.

@@ -2,6 +2,8 @@ package hostsource_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ func TestWhatIsAHost(t *testing.T) {
 		{"a name in capitals with a dot at its end", "Shop.Example.COM.", true},
 		{"a name of one label", "localhost", true},
 		{"a wildcard", "*.example.com", true},
-		{"a wildcard inside a label", "shop-*.example.com", true},
+		{"a wildcard inside a label, which is an expression", "shop-*.example.com", false},
 		{"every host", "*", true},
 		{"an underscore", "_dmarc.example.com", true},
 		{"letters beyond ASCII", "bücher.example", true},
@@ -31,7 +33,7 @@ func TestWhatIsAHost(t *testing.T) {
 		{"an address", "192.0.2.1", true},
 		{"an address of version 6", "2001:db8::1", true},
 		{"blanks around it", " shop.example.com\n", true},
-		{"a port", "shop.example.com:8443", false},
+		{"a port", "shop.example.com:8443", true},
 		{"a path", "shop.example.com/cart", false},
 		{"a URL", "https://shop.example.com", false},
 		{"a regular expression", `^shop\.example\.com$`, false},
@@ -45,7 +47,7 @@ func TestWhatIsAHost(t *testing.T) {
 		if got := len(claims.Hosts) == 1 && len(claims.Invalid) == 0; got != c.host {
 			t.Errorf("%s: %q gives %+v", c.says, c.value, claims)
 		}
-		if len(claims.Hosts)+len(claims.Invalid) != 1 {
+		if len(claims.Hosts)+len(claims.Expressions)+len(claims.Invalid) != 1 {
 			t.Errorf("%s: %q is lost: %+v", c.says, c.value, claims)
 		}
 		if text := strings.Join(claims.Invalid, ""); strings.ContainsAny(text, "\x1b\u202e") || len([]rune(text)) > 160 {
@@ -77,6 +79,54 @@ func TestHowManyLabelsAWildcardCovers(t *testing.T) {
 		if diff := cmp.Diff(want, got.Hosts); diff != "" {
 			t.Errorf("of a source with Deep %t (-want +got):\n%s", deep, diff)
 		}
+	}
+}
+
+func TestExpressions(t *testing.T) {
+	for value, want := range map[string]string{
+		`~^shop\.x$`:                           `^shop\.x$`,
+		`^shop\.x$`:                            `^shop\.x$`,
+		`shop[.]x`:                             `shop[.]x`,
+		"shop-*.x":                             `whole shop-.*\.x`,
+		"shop.*":                               `whole shop\..*`,
+		"sho?.x":                               `whole sho.\.x`,
+		"HostRegexp(`^shop\\.x$`)":             `^shop\.x$`,
+		"hostregexp(`a`, `b`)":                 "a b",
+		"HostSNIRegexp(`.+`)":                  ".+",
+		"HostRegexp(`{sub:[a-z]+}.x`)":         `(?:{sub:[a-z]+}.x)|^(?:(?:[a-z]+)\.x)$`,
+		"HostRegexp(`{sub}.x`)":                `(?:{sub}.x)|^(?:(?:[^.]+)\.x)$`,
+		"HostRegexp(`{a:[a-z]{2}}.{b:(x|y)}`)": `(?:{a:[a-z]{2}}.{b:(x|y)})|^(?:(?:[a-z]{2})\.(?:(x|y)))$`,
+		"HostRegexp(`{sub:(?!a)}.x`)":          "{sub:(?!a)}.x",
+		"HostRegexp(`[`)":                      "[",
+		"HostRegexp(`a` + `b`)":                "(",
+		"{{ .Host }}":                          "",
+		"$(HOST).x":                            "",
+		"https://shop.x/(a)":                   "",
+		"shop.x/cart":                          "",
+		"Path(`/x`)":                           "Path(`/x`)",
+	} {
+		claims := read(t, hostsource.Source{Hosts: compile(t, "object.h")}, map[string]any{"h": value})
+		var got []string
+		for _, e := range claims.Expressions {
+			if e.Whole {
+				e.Text = "whole " + e.Text
+			}
+			got = append(got, e.Text)
+		}
+		if strings.Join(got, " ") != want || len(claims.Hosts) > 0 {
+			t.Errorf("%s: got %q and hosts %v, want %q", value, got, claims.Hosts, want)
+		}
+	}
+}
+
+func TestTooManyExpressions(t *testing.T) {
+	var values []any
+	for i := range 150 {
+		values = append(values, fmt.Sprintf("~^shop-%d", i))
+	}
+	claims := read(t, hostsource.Source{Hosts: compile(t, "object.h")}, map[string]any{"h": values})
+	if diff := cmp.Diff([]string{"more than 100 regular expressions"}, claims.Unread); diff != "" || len(claims.Expressions) != 100 {
+		t.Errorf("%d expressions; unread (-want +got):\n%s", len(claims.Expressions), diff)
 	}
 }
 
@@ -133,9 +183,9 @@ func FuzzBuiltIn(f *testing.F) {
 // checkFit holds what was read to what others rely on.
 func checkFit(t *testing.T, s hostsource.Source, claims hostsource.Claims, err error) {
 	t.Helper()
-	texts := claims.Invalid
+	texts := slices.Concat(claims.Invalid, claims.Unread)
 	if err != nil {
-		if len(claims.Hosts)+len(claims.Invalid) > 0 {
+		if len(claims.Hosts)+len(claims.Expressions)+len(claims.Invalid)+len(claims.Unread) > 0 {
 			t.Errorf("%s: claims beside an error: %+v", s.Kind, claims)
 		}
 		texts = append(texts, err.Error())

@@ -5,6 +5,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 
@@ -32,11 +34,15 @@ func callTraefikHosts(rule ref.Val) ref.Val {
 // longestRule is the maximum size of a rule in bytes.
 const longestRule = 64 << 10
 
+// unreadRule begins what traefikHosts returns for a rule that it can't read. It is not a
+// host. An object that forges it has a fault of its own, and nothing else.
+const unreadRule = "rule "
+
 // traefikHosts returns the hosts in a Traefik rule: the arguments of Host and
 // HostSNI, which older rules may have several of, and of HostHeader, the older name
 // of Host. Hosts negated with "!" are left out. For HostRegexp and HostSNIRegexp it
-// returns the call itself, which is not a valid host, and for a rule that Traefik
-// cannot parse, the rule.
+// returns the call itself, which is not a valid host, and for a rule that cannot be
+// parsed, a text that begins with unreadRule.
 //
 // A rule is a Go expression, which Traefik parses with Go's own parser. So blanks,
 // comments, and both kinds of string literals are as in Go.
@@ -45,12 +51,12 @@ func traefikHosts(rule string) []string {
 		return nil
 	}
 	if len(rule) > longestRule {
-		return []string{"a rule of " + strconv.Itoa(len(rule)>>10) + " KiB"}
+		return []string{unreadRule + "of " + strconv.Itoa(len(rule)>>10) + " KiB"}
 	}
 	w := hostCollector{text: rule}
 	expr, err := parser.ParseExpr(rule)
 	if err != nil || !w.collect(expr, false) {
-		return []string{"rule " + strconv.Quote(rule)}
+		return []string{unreadRule + strconv.Quote(rule)}
 	}
 	return w.found
 }
@@ -59,6 +65,8 @@ func traefikHosts(rule string) []string {
 type hostCollector struct {
 	text  string
 	found []string
+	// arguments is true to collect the expressions of HostRegexp instead of the call.
+	arguments bool
 }
 
 // collect visits a part of a rule; not is true if it is negated. It reports whether
@@ -105,6 +113,10 @@ func (w *hostCollector) matcher(call *ast.CallExpr, not bool) bool {
 	case "host", "hostsni", "hostheader":
 		w.found = append(w.found, values...)
 	case "hostregexp", "hostsniregexp":
+		if w.arguments {
+			w.found = append(w.found, values...)
+			break
+		}
 		// The parser counts positions from one.
 		w.found = append(w.found, w.text[call.Pos()-1:call.End()-1])
 	}
@@ -118,8 +130,8 @@ func (w *hostCollector) matcher(call *ast.CallExpr, not bool) bool {
 // (pkg/server/router/tcp). Each Traefik reads the objects of one class, by the older
 // annotation; without one, or with the value traefik, they are the default's
 // (pkg/provider/kubernetes/crd). That a rule also asks for a client's address or
-// protocol is not read. What cannot be read is returned as a text that is not a host.
-func entryPoints(object map[string]any) (bindings []snapshot.Binding, unreadable []string) {
+// protocol is not read.
+func entryPoints(object map[string]any) (bindings []snapshot.Binding, unread []string) {
 	named, _, err := unstructured.NestedStringSlice(object, "spec", "entryPoints")
 	switch {
 	case err != nil:
@@ -141,4 +153,88 @@ func entryPoints(object map[string]any) (bindings []snapshot.Binding, unreadable
 		bindings = append(bindings, snapshot.Binding{EntryPoint: clean(name), Class: class, Lanes: []snapshot.Lane{lane}})
 	}
 	return bindings, nil
+}
+
+// isTraefikExpression reports whether a value is a matcher that traefikHosts returns as it
+// is written.
+func isTraefikExpression(value string) bool {
+	name, _, ok := strings.Cut(value, "(")
+	name = strings.ToLower(strings.TrimSpace(name))
+	return ok && (name == "hostregexp" || name == "hostsniregexp")
+}
+
+// traefikExpressions returns the expressions of such a matcher. If it cannot be read, the
+// whole of it is an expression that cannot be read either.
+func traefikExpressions(matcher string) (out []snapshot.HostExpression) {
+	w := hostCollector{text: matcher, arguments: true}
+	expr, err := parser.ParseExpr(matcher)
+	if err != nil || !w.collect(expr, false) {
+		return []snapshot.HostExpression{snapshot.NewHostExpression("(", Printable(matcher), snapshot.FromHostSource)}
+	}
+	for _, text := range w.found {
+		out = append(out, snapshot.NewHostExpression(traefikExpression(text), Printable(matcher), snapshot.FromHostSource))
+	}
+	return out
+}
+
+// traefikExpression returns the expression of HostRegexp. Since version 3 it is one of
+// Go, which matches any part of the host. Before, and still where a router asks for the
+// older syntax, it is a template that matches the whole host: what is in braces is a name,
+// a colon and an expression, or a name alone for one label, and the rest is literal. Which
+// version reads it is not known, so it matches what either does.
+func traefikExpression(text string) string {
+	template, ok := templateExpression(text)
+	_, err := syntax.Parse(text, syntax.Perl)
+	switch {
+	case !ok:
+		return text
+	case err != nil:
+		return template
+	}
+	return "(?:" + text + ")|" + template
+}
+
+// templateExpression returns the expression of a template, and false if the text is none.
+func templateExpression(text string) (string, bool) {
+	var out strings.Builder
+	out.WriteString("^(?:")
+	found := false
+	for {
+		literal, rest, ok := strings.Cut(text, "{")
+		out.WriteString(regexp.QuoteMeta(literal))
+		if !ok {
+			break
+		}
+		end := closingBrace(rest)
+		if end < 0 {
+			return "", false
+		}
+		_, pattern, named := strings.Cut(rest[:end], ":")
+		if !named {
+			pattern = "[^.]+"
+		}
+		if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
+			return "", false
+		}
+		out.WriteString("(?:" + pattern + ")")
+		found, text = true, rest[end+1:]
+	}
+	out.WriteString(")$")
+	return out.String(), found
+}
+
+// closingBrace returns the index of the brace that closes the one before the text, or -1.
+func closingBrace(text string) int {
+	level := 1
+	for i := range len(text) {
+		switch text[i] {
+		case '{':
+			level++
+		case '}':
+			if level--; level == 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }

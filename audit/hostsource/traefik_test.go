@@ -43,7 +43,7 @@ func TestTraefikHosts(t *testing.T) {
 		{"-Host(`a.com`)", []string{"rule \"-Host(`a.com`)\""}},
 		{"x.Host(`a.com`)", []string{"rule \"x.Host(`a.com`)\""}},
 		{"Host(a)", []string{`rule "Host(a)"`}},
-		{strings.Repeat("x", 70_000), []string{"a rule of 68 KiB"}},
+		{strings.Repeat("x", 70_000), []string{"rule of 68 KiB"}},
 	} {
 		got, err := names.Eval(t.Context(), map[string]any{"rule": c.rule})
 		if err != nil {

@@ -43,15 +43,16 @@ func addAlias(f *snapshot.Ingress, o *metav1.ObjectMeta, a snapshot.Alias, key s
 	switch a.Form {
 	case snapshot.AliasPattern:
 		if strings.TrimSpace(value) != "" {
-			f.Unreadable = append(f.Unreadable, regularExpression(a.Source, key, value))
+			addExpression(f, key, set, snapshot.NewHostExpression(value, value, a.Source))
 		}
 	case snapshot.AliasConditions:
 		hosts, patterns, err := hostHeaders(value)
 		if err != nil {
-			f.Unreadable = append(f.Unreadable, snapshot.UnreadableHosts{Source: a.Source, Reason: fmt.Sprintf("%s: %v", key, err)})
+			// The controller fails as well, and leaves everything as it served it before.
+			f.Unreadable = append(f.Unreadable, snapshot.UnreadableHosts{Source: a.Source, Reason: fmt.Sprintf("%s: %v", key, err), MayClaim: true})
 		}
 		for _, pattern := range patterns {
-			f.Unreadable = append(f.Unreadable, regularExpression(a.Source, key, pattern))
+			addExpression(f, key, set, snapshot.NewHostExpression(pattern, pattern, a.Source))
 		}
 		addHosts(f, a.Source, key, set, nonEmpty(hosts))
 	case snapshot.AliasList:
@@ -85,14 +86,21 @@ const maxInvalid = 3
 
 // addHosts adds the values of a field that claims hosts. What cannot be a host, such as
 // the placeholder of a template or a URL, claims nothing: the API server would refuse it,
-// and it cannot be compared with the hosts of other objects.
+// and no controller serves it.
 func addHosts(f *snapshot.Ingress, source snapshot.HostSource, field string, set time.Time, values []string) {
 	var invalid []string
 	for _, value := range values {
 		value = strings.TrimSpace(value)
+		expression, marked := strings.CutPrefix(value, "~")
+		zone, dotted := strings.CutPrefix(value, ".")
 		switch {
-		case strings.HasPrefix(value, "~"):
-			f.Unreadable = append(f.Unreadable, regularExpression(source, field, value))
+		case marked && (source == snapshot.FromServerAlias || source == snapshot.FromALB):
+			addExpression(f, field, set, snapshot.NewHostExpression(expression, value, source))
+		case dotted && source == snapshot.FromServerAlias && hostsource.IsHost(zone):
+			// nginx, server_name: ".example.com" is both names.
+			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: zone, Source: source, Set: set}, snapshot.HostClaim{Host: "*." + zone, Source: source, Set: set})
+		case hasGlobs(source) && hostsource.IsGlob(value):
+			addExpression(f, field, set, hostsource.Glob(value, source))
 		case hostsource.IsHost(value):
 			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: value, Source: source, Set: set})
 		default:
@@ -102,6 +110,29 @@ func addHosts(f *snapshot.Ingress, source snapshot.HostSource, field string, set
 	if len(invalid) > 0 {
 		reason := fmt.Sprintf("%s: not a host: %s", field, strings.Join(invalid, ", "))
 		f.Unreadable = append(f.Unreadable, snapshot.UnreadableHosts{Source: source, Reason: reason})
+	}
+}
+
+// hasGlobs reports whether a controller reads asterisks in a field anywhere, not only as
+// the first label. The API server admits no other in a rule, and a record of the DNS has
+// no other.
+func hasGlobs(source snapshot.HostSource) bool {
+	return source != snapshot.FromRule && source != snapshot.FromExternalDNS
+}
+
+// addExpression adds a regular expression that claims hosts. One object has a limited
+// number of them.
+func addExpression(f *snapshot.Ingress, field string, set time.Time, e snapshot.HostExpression) {
+	if len(f.Expressions) < hostsource.MaxExpressions {
+		e.Set = set
+		f.Expressions = append(f.Expressions, e)
+		return
+	}
+	over := snapshot.UnreadableHosts{
+		Source: e.Source, Reason: fmt.Sprintf("%s: more than %d regular expressions", field, hostsource.MaxExpressions), MayClaim: true,
+	}
+	if !slices.Contains(f.Unreadable, over) {
+		f.Unreadable = append(f.Unreadable, over)
 	}
 }
 
@@ -123,10 +154,6 @@ func keysBelow(annotations map[string]string, prefix string) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-func regularExpression(source snapshot.HostSource, annotation, pattern string) snapshot.UnreadableHosts {
-	return snapshot.UnreadableHosts{Source: source, Reason: fmt.Sprintf("%s: %s is a regular expression", annotation, hostsource.Printable(pattern))}
 }
 
 // hostHeaders returns the hosts and the regular expressions in the conditions that a

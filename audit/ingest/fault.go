@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/eventuallytrue/audit/audit/ingest/budget"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -23,6 +24,33 @@ func Safely(take func() error) (err error) {
 		}
 	}()
 	return take()
+}
+
+// Limit bounds what is kept of objects, and returns the Ingester.
+func (in *Ingester) Limit(l budget.Limits) *Ingester {
+	in.budget = budget.New(l)
+	return in
+}
+
+// CheckHosts returns an error for an object with more hosts than one may have, so that it
+// need not be decoded.
+func (in *Ingester) CheckHosts(n int) error { return in.budget.CheckHosts(n) }
+
+// Add calls a function that adds the facts of one object, and holds them against the
+// limits. After an error, which may be a panic, there are no facts of the object.
+func (in *Ingester) Add(f *snapshot.Facts, take func() error) error {
+	before := *f
+	in.fresh = 0
+	err := Safely(take)
+	if err == nil {
+		err = in.budget.Charge(f, &before, in.fresh)
+	}
+	if err != nil {
+		*f = before
+		// Labels that were not charged must not be free for the next object.
+		clear(in.labels)
+	}
+	return err
 }
 
 // NewFault returns the fault of an object whose name was read by other means.

@@ -126,7 +126,9 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	case err != nil:
 		f.Err = err.Error()
 	}
-	f.Hosts, f.Invalid, f.Bindings = claims.Hosts, claims.Invalid, claims.Bindings
+	f.Hosts, f.Expressions, f.Bindings = claims.Hosts, claims.Expressions, claims.Bindings
+	f.Invalid, f.Unread = claims.Invalid, claims.Unread
+	f.Solver = claims.Solver
 	return f, nil
 }
 

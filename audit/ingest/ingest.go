@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/eventuallytrue/audit/audit/hostsource"
+	"github.com/eventuallytrue/audit/audit/ingest/budget"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -25,8 +26,12 @@ type Ingester struct {
 	strings   map[string]string
 	labels    map[string]snapshot.Labels
 	key       []byte // of labels that are looked for
-	ports     map[string][]snapshot.PortRange
-	naming    map[string]bool // keys of annotations, and whether they name owners or channels
+	bytes     int    // of the remembered strings and labels
+
+	budget *budget.Budget
+	fresh  int // labels of the present object that were not remembered
+	ports  map[string][]snapshot.PortRange
+	naming map[string]bool // keys of annotations, and whether they name owners or channels
 }
 
 // New returns an Ingester. The owner that an object names is the value of the first of
@@ -40,6 +45,7 @@ func New(ownerKeys []string) *Ingester {
 		naming:    map[string]bool{},
 		aliases:   snapshot.Aliases(),
 		dns:       dnsBelow(hostsource.ExternalDNSPrefixes()),
+		budget:    budget.New(budget.Limits{}),
 	}
 }
 
@@ -89,7 +95,15 @@ func (in *Ingester) controller(o *metav1.ObjectMeta) snapshot.Controller {
 	return snapshot.Controller{}
 }
 
-// intern returns the string, kept once. It pays for strings that many objects share.
+// What is remembered, of one string and of all of them, in bytes. An annotation can have
+// a quarter of a MiB, where a name has a hundred bytes.
+const (
+	longestText    = 1 << 10
+	mostRemembered = 16 << 20
+)
+
+// intern returns the string, kept once. It pays for strings that many objects share. One
+// that is too long for the name of anything is cut.
 func (in *Ingester) intern(s string) string {
 	if s == "" {
 		return ""
@@ -97,8 +111,22 @@ func (in *Ingester) intern(s string) string {
 	if kept, ok := in.strings[s]; ok {
 		return kept
 	}
+	if len(s) > longestText {
+		return strings.ToValidUTF8(s[:longestText], "") + "…"
+	}
+	in.remember(len(s))
 	in.strings[s] = s
 	return s
+}
+
+// remember makes room for some bytes. Once there are too many, everything is forgotten:
+// strings that are kept only for being remembered must not take up the memory.
+func (in *Ingester) remember(bytes int) {
+	if in.bytes += bytes; in.bytes > mostRemembered {
+		in.bytes = bytes
+		clear(in.strings)
+		clear(in.labels)
+	}
 }
 
 // groupOf returns the API group of an apiVersion.

@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -165,7 +166,23 @@ type annotationCase struct {
 	name        string
 	annotations map[string]string
 	want        []snapshot.HostClaim
+	expressions []snapshot.HostExpression
 	unreadable  []string // the reasons
+}
+
+// expressions returns expressions that are spelled as they are.
+func expressions(source snapshot.HostSource, texts ...string) (out []snapshot.HostExpression) {
+	for _, text := range texts {
+		out = append(out, snapshot.NewHostExpression(strings.TrimPrefix(text, "~"), text, source))
+	}
+	return out
+}
+
+// glob returns an expression that has to match the whole host.
+func glob(source snapshot.HostSource, text, spelling string) snapshot.HostExpression {
+	e := snapshot.NewHostExpression(text, spelling, source)
+	e.Whole = true
+	return e
 }
 
 func (c annotationCase) run(t *testing.T) {
@@ -173,6 +190,7 @@ func (c annotationCase) run(t *testing.T) {
 	o.Annotations = c.annotations
 	got := newIngester().Ingress(o)
 	same(t, c.want, got.Hosts)
+	same(t, c.expressions, got.Expressions)
 	var reasons []string
 	for _, u := range got.Unreadable {
 		reasons = append(reasons, u.Reason)
@@ -195,10 +213,18 @@ func TestServerAlias(t *testing.T) {
 			annotations: map[string]string{alias: "*.example.com"},
 			want:        claims(snapshot.FromServerAlias, "*.example.com"),
 		}, {
-			name:        "a regular expression cannot be compared, and is told",
-			annotations: map[string]string{alias: `a.example.com,~^www\d+\.example\.com$`},
+			name:        "a tilde makes a regular expression",
+			annotations: map[string]string{alias: `a.example.com,~^www\d+\.example\.com$ ~b`},
 			want:        claims(snapshot.FromServerAlias, "a.example.com"),
-			unreadable:  []string{alias + `: ~^www\d+\.example\.com$ is a regular expression`},
+			expressions: expressions(snapshot.FromServerAlias, `~^www\d+\.example\.com$`, "~b"),
+		}, {
+			name:        "a dot at the beginning is a name and the wildcard below it",
+			annotations: map[string]string{alias: ".a.example.com"},
+			want:        claims(snapshot.FromServerAlias, "a.example.com", "*.a.example.com"),
+		}, {
+			name:        "an asterisk elsewhere is a glob",
+			annotations: map[string]string{alias: "shop.*"},
+			expressions: []snapshot.HostExpression{glob(snapshot.FromServerAlias, `shop\..*`, "shop.*")},
 		}, {
 			name:        "the annotation of another controller claims nothing",
 			annotations: map[string]string{"example.com/server-alias": "a.example.com"},
@@ -293,9 +319,9 @@ func TestAliasesOfOtherControllers(t *testing.T) {
 			annotations: map[string]string{"haproxy-ingress.github.io/redirect-from": "www.example.com"},
 			want:        claims(snapshot.FromHAProxyRedirect, "www.example.com"),
 		}, {
-			name:        "a regular expression cannot be compared",
+			name:        "a regular expression",
 			annotations: map[string]string{"haproxy-ingress.github.io/server-alias-regex": `^www\.`, "haproxy-ingress.github.io/redirect-from-regex": ""},
-			unreadable:  []string{`haproxy-ingress.github.io/server-alias-regex: ^www\. is a regular expression`},
+			expressions: expressions(snapshot.FromHAProxyAlias, `^www\.`),
 		}, {
 			name: "Alibaba Cloud spells conditions in its own way",
 			annotations: map[string]string{conditions + "web": `[
@@ -306,6 +332,14 @@ func TestAliasesOfOtherControllers(t *testing.T) {
 	} {
 		t.Run(c.name, c.run)
 	}
+}
+
+func TestTooManyExpressions(t *testing.T) {
+	o := &networkingv1.Ingress{ObjectMeta: named()}
+	o.Annotations = map[string]string{alias: strings.Repeat("~a,", 150)}
+	got := newIngester().Ingress(o)
+	same(t, []snapshot.UnreadableHosts{{Source: snapshot.FromServerAlias, Reason: alias + ": more than 100 regular expressions", MayClaim: true}}, got.Unreadable)
+	same(t, 100, len(got.Expressions))
 }
 
 func TestWhatCannotBeAHost(t *testing.T) {
@@ -322,7 +356,7 @@ func TestWhatCannotBeAHost(t *testing.T) {
 		}, {
 			name:        "a host-header condition with a question mark",
 			annotations: map[string]string{conditions + "web": `[{"field":"host-header","hostHeaderConfig":{"values":["a?.example.com"]}}]`},
-			unreadable:  []string{conditions + "web: not a host: a?.example.com"},
+			expressions: []snapshot.HostExpression{glob(snapshot.FromALB, `a.\.example\.com`, "a?.example.com")},
 		},
 	} {
 		t.Run(c.name, c.run)
@@ -395,11 +429,11 @@ func TestALBConditions(t *testing.T) {
 			want:       claims(snapshot.FromALB, "b.example.com"),
 			unreadable: []string{conditions + "a: read conditions: unexpected end of JSON input"},
 		}, {
-			name: "regular expressions cannot be compared, and are listed beside the values",
+			name: "regular expressions beside the values",
 			annotations: map[string]string{conditions + "web": `[{"field":"host-header","hostHeaderConfig":
 				{"values":["a.example.com"],"regexValues":["^www[0-9]+\\.example\\.com$"]}}]`},
-			want:       claims(snapshot.FromALB, "a.example.com"),
-			unreadable: []string{conditions + `web: ^www[0-9]+\.example\.com$ is a regular expression`},
+			want:        claims(snapshot.FromALB, "a.example.com"),
+			expressions: expressions(snapshot.FromALB, `^www[0-9]+\.example\.com$`),
 		},
 	} {
 		t.Run(c.name, c.run)

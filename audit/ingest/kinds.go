@@ -50,12 +50,10 @@ var ErrOther = errors.New("not one of the objects that matter of its kind")
 // fault. Take returns ErrOther where Only leaves the object out, and an error where no
 // object can be read any more.
 func (c *Custom) Take(in *Ingester, data []byte, f *snapshot.Facts) error {
-	before := *f
-	err := Safely(func() error { return c.take(in, data, f) })
+	err := in.Add(f, func() error { return c.take(in, data, f) })
 	if err == nil {
 		return nil
 	}
-	*f = before
 	if errors.Is(err, ErrOther) || errors.Is(err, errEnded) {
 		return err
 	}

@@ -21,7 +21,9 @@ func (in *Ingester) labelSet(m map[string]string) snapshot.Labels {
 	if kept, ok := in.labels[string(in.key)]; ok {
 		return kept
 	}
+	in.fresh += l.Len()
 	l = l.Map(in.intern)
+	in.remember(len(in.key))
 	in.labels[string(in.key)] = l
 	return l
 }

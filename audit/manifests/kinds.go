@@ -176,9 +176,11 @@ func newEntry[T, F any, P object[T]](kind snapshot.Kind, name string, inNamespac
 			if err != nil {
 				return name, err
 			}
-			facts := list(&r.facts)
-			*facts = append(*facts, fact(r.ingester, o))
-			return name, nil
+			return name, r.ingester.Add(&r.facts, func() error {
+				facts := list(&r.facts)
+				*facts = append(*facts, fact(r.ingester, o))
+				return nil
+			})
 		},
 	}
 }

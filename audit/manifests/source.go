@@ -19,6 +19,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/audit/ingest/budget"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -40,6 +41,8 @@ type Source struct {
 	// ExternalDNSPrefixes are the prefixes of the annotations of external-dns; by default
 	// hostsource.ExternalDNSPrefixes.
 	ExternalDNSPrefixes []string
+	// Limits bound what is kept of objects.
+	Limits budget.Limits
 	// HostSources are the kinds that replace snapshot.HostSources.
 	HostSources []hostsource.Source
 }
@@ -148,7 +151,8 @@ func (s *Source) reads(b *snapshot.Builder, kinds []snapshot.Kind, like snapshot
 // readAll reads every path. Its only error is the end of the context.
 func (s *Source) readAll(ctx context.Context, kinds []snapshot.Kind, exclude excludes) (*reader, error) {
 	r := &reader{
-		ingester:  ingest.New(s.OwnerKeys).KeepChannel(s.ChannelAnnotation).ReadExternalDNS(s.ExternalDNSPrefixes),
+		ingester: ingest.New(s.OwnerKeys).KeepChannel(s.ChannelAnnotation).ReadExternalDNS(s.ExternalDNSPrefixes).
+			Limit(s.Limits),
 		entries:   s.entries(ctx),
 		known:     map[schema.GroupKind]entry{},
 		wanted:    map[snapshot.Kind]bool{},

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/audit/remedy"
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/notify/slack"
 	"github.com/eventuallytrue/audit/notify/webhook"
@@ -61,8 +63,8 @@ func (n *notifying) digest(config string) string {
 }
 
 // open returns what makes the notifier of each sweep; nil where the config has no
-// receivers. It checks at once that secrets can be read. They are read again for every
-// message, because they are rotated.
+// receivers. Secrets are read in each sweep and again for every message, because they are
+// rotated.
 func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier, error) {
 	senders, err := n.senders()
 	if err != nil || len(senders) == 0 {
@@ -76,12 +78,14 @@ func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier,
 	}
 	return func(res *audit.Result) audit.Notifier {
 		d := deliverer
+		d.Unready = n.unready(senders)
 		d.Routes = (&notify.Router{
 			Config: n.config, Ownership: res.Ownership, Now: n.now(),
 			HasSender: func(name string) bool {
 				return slices.ContainsFunc(senders, func(s notify.Sender) bool { return s.Name() == name })
 			},
 		}).Routes()
+		d.Guide = n.guide(res)
 		if n.changedAt != nil {
 			d.ChangedAt = n.changedAt()
 		}
@@ -92,25 +96,36 @@ func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier,
 	}, nil
 }
 
+// guide returns what helps readers of the messages about a result. What would end a
+// finding is found out when the first message needs it.
+func (n *notifying) guide(res *audit.Result) notify.Guide {
+	links, cluster := n.config.Links, n.config.Cluster
+	channels := audit.ChannelNamespaces(res.Ownership)
+	fixes := sync.OnceValue(func() map[string]string { return remedy.Find(res, n.config.Owners.Keys[0]) })
+	return notify.Guide{
+		Channel: func(owner string) string {
+			row, named := channels[owner]
+			if !named {
+				row = audit.NamespaceOwner{Owner: owner}
+			}
+			if to := audit.DestinationOf(row, n.config); to.From != audit.FromFallback {
+				return to.Channel
+			}
+			return ""
+		},
+		Finding: func(r *audit.Record) string { return links.Finding.To(cluster, r.ID, r.Rule, r.Subject) },
+		Rule:    func(r *audit.Record) string { return links.Rule.To(cluster, r.ID, r.Rule, r.Subject) },
+		Fix:     func(id string) string { return fixes()[id] },
+	}
+}
+
 // senders returns the senders that the config has something for, by name.
 func (n *notifying) senders() ([]notify.Sender, error) {
 	var senders []notify.Sender
 	if n.hasBot() {
-		if _, err := n.botToken(); err != nil {
-			return nil, err
-		}
 		senders = append(senders, slack.NewBot(n.botToken, n.slackURL, slack.Options{}))
 	}
-	hooked := false
-	for _, team := range n.config.Owners.Teams {
-		if file := team.Slack.WebhookFile; file != "" {
-			hooked = true
-			if _, err := notify.ReadSecret(file); err != nil {
-				return nil, fmt.Errorf("read the incoming webhook of team %s: %w", team.Name, err)
-			}
-		}
-	}
-	if hooked {
+	if slices.ContainsFunc(n.config.Owners.Teams, func(t config.Team) bool { return t.Slack.WebhookFile != "" }) {
 		senders = append(senders, slack.NewWebhook(notify.ReadSecret, nil, slack.Options{}))
 	}
 	if w := n.config.Webhook; w.URL != "" {
@@ -124,6 +139,36 @@ func (n *notifying) senders() ([]notify.Sender, error) {
 		senders = append(senders, sender)
 	}
 	return senders, nil
+}
+
+// unready returns what cannot be sent because a secret cannot be read. That is no reason
+// not to sweep: findings are stored and metrics are pushed, and what is pending is sent
+// as soon as the secret is there.
+func (n *notifying) unready(senders []notify.Sender) []notify.Unready {
+	const until = "; nothing is sent until the file can be read and holds the secret"
+	var out []notify.Unready
+	if n.hasBot() {
+		if _, err := n.botToken(); err != nil {
+			out = append(out, notify.Unready{Sender: notify.SlackName, Reason: err.Error() + until})
+		}
+	}
+	for _, team := range n.config.Owners.Teams {
+		if file := team.Slack.WebhookFile; file != "" {
+			if _, err := notify.ReadSecret(file); err != nil {
+				out = append(out, notify.Unready{
+					Sender: notify.SlackWebhookName, Address: file, Owner: team.Name, Reason: "read the incoming webhook: " + err.Error() + until,
+				})
+			}
+		}
+	}
+	for _, s := range senders {
+		if w, ok := s.(*webhook.Sender); ok {
+			if err := w.Ready(); err != nil {
+				out = append(out, notify.Unready{Sender: w.Name(), Reason: err.Error() + until})
+			}
+		}
+	}
+	return out
 }
 
 // hasBot reports whether there is a token, or a file that must hold one.
@@ -168,7 +213,7 @@ func (d dryRun) Deliver(_ context.Context, stored []audit.Stored) []audit.Delive
 			})
 		}
 	}
-	return nil
+	return d.NotReady()
 }
 
 // reportOnlyOf counts what report-only keeps from owners, as if every sender that the

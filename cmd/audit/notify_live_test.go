@@ -75,6 +75,43 @@ func (w *workspace) neverRefused(t *testing.T) {
 
 const logistics = "C0100000008"
 
+// What only delivery needs is no reason not to sweep: findings are stored, the sweep says
+// what is missing even where nothing is pending, and everything is sent once it is there.
+func TestMissingSecretStopsNoSweep(t *testing.T) {
+	w := newWorkspace(t, nil)
+	token := filepath.Join(t.TempDir(), "token")
+	config, err := os.ReadFile(filepath.Join("..", "..", "testdata", "estate.config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.args = append(w.args, "--config", configured(t, string(config)+"slack: {tokenFile: "+token+"}\n"))
+	for _, content := range []string{"", "two words"} { // missing, then unusable
+		if content != "" {
+			if err := os.WriteFile(token, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := execute(append([]string{"--once", "-o", "json"}, w.args...)...)
+		named := false
+		for _, f := range decode(t, got.stdout).Failures {
+			named = named || f.Where == "slack" && strings.Contains(f.Reason, token)
+		}
+		if got.code != exitIncomplete || !named || !strings.Contains(got.stderr, token) {
+			t.Errorf("exit %d, named %t: %s", got.code, named, got.stderr)
+		}
+		if len(stored(t, w.c)) == 0 || len(w.slack.Requests()) > 0 {
+			t.Errorf("%d findings are stored, %d requests", len(stored(t, w.c)), len(w.slack.Requests()))
+		}
+	}
+	if err := os.WriteFile(token, []byte(botToken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sweep(t, 0, w.args...)
+	if w.neverRefused(t); len(w.slack.Messages()) == 0 {
+		t.Error("nothing is sent once the token is there")
+	}
+}
+
 func TestOwnersAreNotifiedOnceAndOfTheResolution(t *testing.T) {
 	w := newWorkspace(t, nil)
 	res := sweep(t, 0, append(w.args, "--dry-run")...)

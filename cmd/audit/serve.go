@@ -26,7 +26,7 @@ func (o *sweepOptions) serve(ctx context.Context) error {
 		return &exitError{exitUsage, err}
 	}
 	options := &serve.Options{
-		Interval: o.interval, Delivery: notify.MaxDelivery + notify.Grace, Listen: o.listen, Meter: p.meter, Now: o.now, Log: log,
+		Interval: o.interval, Jitter: o.jitter, Delivery: notify.MaxDelivery + notify.Grace, Listen: o.listen, Meter: p.meter, Now: o.now, Log: log,
 		// Nothing else shows the findings of a process that publishes nothing.
 		LogFindings: !o.publish,
 		// The lease is kept between sweeps, so a single sweep needs no lock. Reading may

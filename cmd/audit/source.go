@@ -18,6 +18,7 @@ import (
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/audit/ingest/budget"
 	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/audit/manifests"
 	"github.com/eventuallytrue/audit/notify/report"
@@ -149,11 +150,21 @@ func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.KnownHostSources(),
 		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
 		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),
+		Limits:              limitsOf(&o.config.Limits),
 	})
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("connect to the cluster: %w", err)}
 	}
 	return nil
+}
+
+// limitsOf returns what is kept of objects at most.
+func limitsOf(l *config.Limits) budget.Limits {
+	return budget.Limits{
+		HostsPerObject: int(l.HostsPerObject), HostsPerNamespace: int(l.HostsPerNamespace),
+		TermsPerObject: int(l.TermsPerObject), TermsPerNamespace: int(l.TermsPerNamespace),
+		LabelsPerObject: int(l.LabelsPerObject), LabelsPerNamespace: int(l.LabelsPerNamespace),
+	}
 }
 
 func (o *readOptions) openManifests(flags *pflag.FlagSet) error {
@@ -177,6 +188,7 @@ func (o *readOptions) openManifests(flags *pflag.FlagSet) error {
 		OwnerKeys: o.config.Owners.Keys, HostSources: o.config.KnownHostSources(),
 		ChannelAnnotation:   o.config.Slack.ChannelFrom.NamespaceAnnotation,
 		ExternalDNSPrefixes: o.config.Hosts.Prefixes(),
+		Limits:              limitsOf(&o.config.Limits),
 	}
 	if err := src.Check(); err != nil {
 		return &exitError{exitUsage, err}

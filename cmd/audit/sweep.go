@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/audit/remedy"
 	"github.com/eventuallytrue/audit/cmd/audit/serve"
 	"github.com/eventuallytrue/audit/notify/html"
@@ -31,6 +33,7 @@ type sweepOptions struct {
 	previousPath string
 
 	interval, grace time.Duration
+	jitter          time.Duration
 	listen          string
 
 	set       []*rules.Rule
@@ -50,6 +53,8 @@ func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.previousPath, "previous", "",
 		"Report of an earlier sweep, printed with -o json or -o yaml. Findings keep the time when they were first seen, and causes have more evidence")
 	flags.DurationVar(&o.interval, "interval", 10*time.Minute, "Without --once: time between the starts of two sweeps, varied by up to 10%")
+	flags.DurationVar(&o.jitter, "jitter", 0,
+		"With --once: wait a random time of at most this before the sweep. Otherwise: how early or late a sweep may come, at most --interval. Nobody can then tell when the next sweep reads")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", `Without --once: address that serves /healthz, /readyz and /metrics; :8080 for all interfaces. "" disables the server`)
 	flags.DurationVar(&o.grace, "grace", 20*time.Second, "Without --once: maximum time for a graceful shutdown")
 }
@@ -114,6 +119,9 @@ func (o *sweepOptions) checkMode(flags *pflag.FlagSet) error {
 	if flags.Changed("leader-elect") && !o.publish {
 		return errors.New("--leader-elect requires --publish")
 	}
+	if o.jitter < 0 {
+		return fmt.Errorf("--jitter: must not be negative, got %s", o.jitter)
+	}
 	if o.once {
 		for _, name := range []string{"interval", "listen", "grace"} {
 			if flags.Changed(name) {
@@ -121,6 +129,9 @@ func (o *sweepOptions) checkMode(flags *pflag.FlagSet) error {
 			}
 		}
 		return nil
+	}
+	if o.jitter > o.interval {
+		return fmt.Errorf("--jitter: must not exceed --interval, got %s", o.jitter)
 	}
 	once := append(showFlags(), "from", "namespace", "rule", "previous", "output", "fail-on", "lease-wait")
 	for _, name := range once {
@@ -165,8 +176,14 @@ func (o *sweepOptions) readPrevious() error {
 // publishFor is how long storing findings and notifying owners may take.
 const publishFor = 10 * time.Minute
 
+// jittered returns a random time of at most the given one.
+func jittered(most time.Duration, random func() float64) time.Duration {
+	return time.Duration(float64(most) * random())
+}
+
 // run sweeps once and prints the report.
 func (o *sweepOptions) run(ctx context.Context) error {
+	kube.Sleep(ctx, jittered(o.jitter, rand.Float64))
 	// Reading has a limit of its own, which leaves publishing all of its time.
 	whole, cancel := context.WithTimeoutCause(ctx, 2*o.timeout+o.lease.wait+publishFor, context.DeadlineExceeded)
 	defer cancel()

@@ -13,10 +13,11 @@ import (
 func attempt(to prometheus.Registerer, s *Sweep, v *LabelValues, unpushed bool) {
 	a := set{to}
 	a.value("audit_last_attempt_timestamp_seconds", "When the last sweep began, whether or not it succeeded.", seconds(s.Began))
-	a.value("audit_sweep_complete", "1 if the last sweep read, evaluated and stored everything, otherwise 0.", truth(s.Complete()))
+	a.value("audit_sweep_complete", "1 if the last sweep read, evaluated and stored everything, apart from single objects (audit_object_faults), otherwise 0.", truth(s.Complete()))
 	a.value("audit_sweep_duration_seconds", "Duration of the last sweep.", s.Ended.Sub(s.Began).Seconds())
 	a.failures(s, unpushed)
 	a.reads(s, v)
+	a.faults(s, v)
 	a.rules(s, v)
 	a.deliveries(s)
 	a.overflow(s)
@@ -34,6 +35,19 @@ func build(to prometheus.Registerer, v *LabelValues) {
 func success(to prometheus.Registerer, s *Sweep) {
 	set{to}.value("audit_last_success_timestamp_seconds",
 		"When the last successful sweep ended. A sweep is successful if it was complete and no delivery failed.", seconds(s.Ended))
+}
+
+// faults counts the objects that could not be evaluated.
+func (a set) faults(s *Sweep, v *LabelValues) {
+	if s.Result == nil {
+		return
+	}
+	owners, n := v.owners(), map[key]float64{{other}: 0}
+	for _, f := range s.Result.Faults {
+		n[key{owners.of(f.Owner)}]++
+	}
+	a.values("audit_object_faults", "Objects that the last sweep could not read or evaluate, by owner of their namespace. Owners that the config does not name are counted as \"other\".",
+		[]string{"owner"}, n)
 }
 
 func (a set) failures(s *Sweep, unpushed bool) {
@@ -92,6 +106,15 @@ func (a set) deliveries(s *Sweep) {
 			}
 		}
 	}
+	notReady := map[key]float64{{"slack"}: 0, {"slack-webhook"}: 0, {"webhook"}: 0}
+	if s.Published != nil {
+		for _, d := range s.Published.Deliveries {
+			if d.NotReady {
+				notReady[key{d.Sender}]++
+			}
+		}
+	}
+	a.values("audit_sender_not_ready", "Secrets of the sender that the last sweep could not read. Nothing is sent without them; a sweep that publishes nothing reads none.", []string{"sender"}, notReady)
 	a.values("audit_deliveries", "Messages to owners in the last sweep, by sender and result: sent, failed, refused by the receiver, or held for quiet hours.", []string{"sender", "result"}, count)
 }
 

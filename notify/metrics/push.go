@@ -31,9 +31,9 @@ type Pusher struct {
 	client  *client
 }
 
-// NewPusher returns a pusher for the metrics of one cluster. It does not connect
-// yet, but reads the files that the options name, so that a mistake is found before
-// the sweep.
+// NewPusher returns a pusher for the metrics of one cluster. It neither connects nor
+// reads the files that the options name: what only pushing needs is no reason not to
+// sweep.
 func NewPusher(o Options, cluster string, v LabelValues) (*Pusher, error) {
 	// The errors of package url quote what may be a password.
 	at, err := url.Parse(o.URL)
@@ -45,11 +45,7 @@ func NewPusher(o Options, cluster string, v LabelValues) (*Pusher, error) {
 	case cluster == "":
 		return nil, errors.New("push metrics: the config must set cluster, the name to push them under")
 	}
-	c, err := newClient(o)
-	if err != nil {
-		return nil, fmt.Errorf("push metrics: %w", err)
-	}
-	return &Pusher{url: at.String(), cluster: strings.ToValidUTF8(cluster, "?"), values: v, client: c}, nil
+	return &Pusher{url: at.String(), cluster: strings.ToValidUTF8(cluster, "?"), values: v, client: &client{o}}, nil
 }
 
 // Push replaces the group of the attempt, that of the results if the sweep was
@@ -89,8 +85,8 @@ func (p *Pusher) replace(ctx context.Context, group string, fill func(prometheus
 type Options struct {
 	URL     string        // without user or password
 	Timeout time.Duration // of one push; zero means no limit
-	// Credentials are read from their files for each push, because they may be
-	// rotated while the program runs.
+	// All files are read for each push, because they may be replaced while the program
+	// runs.
 	Username, PasswordFile, BearerTokenFile string
 	// CAFile holds the authorities that the server's certificate is verified with, by
 	// default those of the system. CertFile and KeyFile are the client's certificate.
@@ -99,16 +95,11 @@ type Options struct {
 
 // client sends the requests of pushes. It does not follow redirects: a PUT that is
 // redirected to a login page becomes a GET there, and its 200 would count as success.
-type client struct {
-	http *http.Client
-	opts Options
-}
+type client struct{ opts Options }
 
-func newClient(o Options) (*client, error) {
-	c := &client{opts: o}
-	if _, err := c.authorization(); err != nil {
-		return nil, err
-	}
+// connect returns a client with the certificates as they are now.
+func (c *client) connect() (*http.Client, error) {
+	o := c.opts
 	settings := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CAFile != "" {
 		pem, err := os.ReadFile(o.CAFile)
@@ -130,12 +121,11 @@ func newClient(o Options) (*client, error) {
 	transport.TLSClientConfig = settings
 	// There are at most three requests every few minutes.
 	transport.DisableKeepAlives = true
-	c.http = &http.Client{
+	return &http.Client{
 		Transport:     transport,
 		Timeout:       o.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return c, nil
+	}, nil
 }
 
 func (c *client) certificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -182,7 +172,11 @@ func (c *client) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	authorize(r)
-	response, err := c.http.Do(r)
+	client, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	response, err := client.Do(r)
 	if err != nil {
 		return nil, err // names the URL, and no secret of the header
 	}

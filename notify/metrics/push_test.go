@@ -283,7 +283,6 @@ func TestAttemptCountsResultsThatWereNotPushed(t *testing.T) {
 }
 
 func TestNewPusherRejectsBadOptions(t *testing.T) {
-	key := write(t, "no key")
 	for _, tt := range []struct {
 		name    string
 		opts    metrics.Options
@@ -294,16 +293,37 @@ func TestNewPusherRejectsBadOptions(t *testing.T) {
 		{"a malformed URL", metrics.Options{URL: "http://audit:hunter2@gate%zz"}, "prod", "must be an http or https URL"},
 		{"another scheme", metrics.Options{URL: "file:///hunter2"}, "prod", "must be an http or https URL"},
 		{"a cluster without a name", metrics.Options{URL: "http://gateway"}, "", "must set cluster"},
-		{"a missing password file", metrics.Options{URL: "http://gateway", Username: "a", PasswordFile: "/no/such"}, "prod", "no such file"},
-		{"an empty token file", metrics.Options{URL: "http://gateway", BearerTokenFile: write(t, "\n")}, "prod", "must contain exactly one line"},
-		{"a token file with a header in it", metrics.Options{URL: "http://gateway", BearerTokenFile: write(t, "hunter2\r\nX: y")}, "prod", "must contain exactly one line"},
-		{"a missing CA file", metrics.Options{URL: "https://gateway", CAFile: "/no/such"}, "prod", "read CA file"},
-		{"a CA file without a certificate", metrics.Options{URL: "https://gateway", CAFile: key}, "prod", "contains no certificate"},
-		{"an invalid client certificate", metrics.Options{URL: "https://gateway", CertFile: key, KeyFile: key}, "prod", "read client certificate"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := metrics.NewPusher(tt.opts, tt.cluster, values())
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// What only pushing needs is read when metrics are pushed, not before the sweep.
+func TestPushSaysWhichFileIsMissing(t *testing.T) {
+	key := write(t, "no key")
+	for _, tt := range []struct {
+		name string
+		opts metrics.Options
+		want string
+	}{
+		{"a missing password file", metrics.Options{URL: "http://gateway", Username: "a", PasswordFile: "/no/such"}, "no such file"},
+		{"an empty token file", metrics.Options{URL: "http://gateway", BearerTokenFile: write(t, "\n")}, "must contain exactly one line"},
+		{"a token file with a header in it", metrics.Options{URL: "http://gateway", BearerTokenFile: write(t, "hunter2\r\nX: y")}, "must contain exactly one line"},
+		{"a missing CA file", metrics.Options{URL: "https://gateway", CAFile: "/no/such"}, "read CA file"},
+		{"a CA file without a certificate", metrics.Options{URL: "https://gateway", CAFile: key}, "contains no certificate"},
+		{"an invalid client certificate", metrics.Options{URL: "https://gateway", CertFile: key, KeyFile: key}, "read client certificate"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g, err := metrics.NewPusher(tt.opts, "prod", values())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Push(t.Context(), &metrics.Sweep{}); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})

@@ -59,9 +59,10 @@ func failedPhases() []string {
 }
 
 // Complete reports whether everything was read, evaluated and stored, so that no
-// finding is missing. It does not say whether owners were notified.
+// finding is missing, except those of single objects that could not be evaluated, which
+// are counted by themselves. It does not say whether owners were notified.
 func (s *Sweep) Complete() bool {
-	return s.Err == nil && s.Result != nil && s.Result.Complete() && s.Published != nil && len(s.Published.Failed) == 0
+	return s.Err == nil && s.Result != nil && s.Result.Swept() && s.Published != nil && len(s.Published.Failed) == 0
 }
 
 // Succeeded reports whether nothing failed.

@@ -53,12 +53,12 @@ func alikeAs(text string) phrase { return phrase{what: text, like: text, class: 
 
 func hostPhrase(r *audit.Record) phrase {
 	n := len(r.Owners) + r.MoreOwners
-	if n < 2 {
-		return alikeAs("claimed by several objects")
-	}
 	suffix := ""
 	if r.Verdict != "" && r.Verdict != "contested" {
 		suffix = " (" + r.Verdict + ")"
+	}
+	if n < 2 {
+		return alikeAs("claimed by several objects" + suffix)
 	}
 	what := fmt.Sprintf("claimed by %d owners%s", n, suffix)
 	return phrase{what: what, brief: fmt.Sprintf("claimed by %d", n), like: what, class: "claimed by several owners" + suffix}

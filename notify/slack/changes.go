@@ -64,7 +64,8 @@ func (p *planner) change(l *layout, i notify.Item) bool {
 		}
 		return l.addLine("Still open, but no longer yours", text)
 	default:
-		return l.add(paragraphs(line{bold("Changed")}), details(i, &p.Digest))
+		block, _ := p.detailsOf(i, "")
+		return l.add(paragraphs(line{bold("Changed")}), block)
 	}
 }
 
@@ -140,12 +141,9 @@ func (p *planner) update(at audit.MessageRef) {
 		p.byRule(l, all)
 		most = maxStormLines
 	}
-	if len(all) > most {
-		// The space is for open findings.
-		all = append(open, slices.DeleteFunc(all, func(i notify.Item) bool { return !done(i) })...)
-	}
-	shown := fill(first(all, most), func(i notify.Item) bool { return l.addLine("", current(i)) })
-	p.addMore(l, len(all)-shown, p.listCommand())
+	settled := slices.DeleteFunc(slices.Clone(all), func(i notify.Item) bool { return !done(i) })
+	// The space is for open findings.
+	p.list(l, "", slices.Concat(p.entries(open), p.settled(settled)), most, p.listCommand())
 	m := topLevel()
 	m.Optional = true
 	p.add(l, m, body{update: at, text: p.summary(title, all)})

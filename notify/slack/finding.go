@@ -5,11 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/slack-go/slack"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/notify/report"
+	"github.com/eventuallytrue/audit/notify/visible"
 	"github.com/eventuallytrue/audit/rules"
 )
 
@@ -21,24 +24,86 @@ func subject(r *audit.Record) line {
 // marked is a line that starts with an emoji.
 func marked(by string, l line) line { return append(line{emoji(by), words(" ")}, l...) }
 
-// listed is a finding in a list.
-func listed(i notify.Item) line { return marked(severityEmoji(i.Record.Severity), summary(i)) }
+// entry is one line of a list, about findings that are alike.
+type entry struct {
+	items []notify.Item
+	line  line
+}
 
-// summary is a finding in a list, without an emoji.
-func summary(i notify.Item) line {
-	l := subject(&i.Record)
-	if i.Record.Reopened > 0 {
-		l = append(l, bold(" reopened"))
-		if i.ComesAndGoes() {
-			l = append(l, words(" "+strconv.Itoa(i.Record.Reopened)+" times (it keeps coming and going: the next message comes once it has been the same for 30 minutes, or after an hour)"))
+// entries returns the lines of a list: one for each subject, and one for more than a few
+// findings that are alike.
+func (p *planner) entries(items []notify.Item) []entry {
+	byID := make(map[string]notify.Item, len(items))
+	records := make([]audit.Record, len(items))
+	for n, i := range items {
+		byID[i.Record.ID], records[n] = i, i.Record
+	}
+	var out []entry
+	for _, g := range report.NewView(records, p.Now, report.Selection{}, 0).Groups {
+		for _, l := range g.Lines {
+			e := entry{line: line{emoji(severityEmoji(l.Severity)), words(" "), name(l.Subject, maxLineName)}}
+			for _, f := range l.Findings {
+				e.items = append(e.items, byID[f.ID])
+			}
+			if l.Subjects() == 1 {
+				e.line = append(append(e.line, cameBack(e.items[0])...), p.said(&l, e.items[0])...)
+			} else {
+				e.line = append(e.line, words(": "), prose(l.What, maxLine))
+			}
+			out = append(out, e)
 		}
 	}
-	l = append(l, words(": "), prose(i.Record.Message, maxLine))
-	if others := otherOwners(i); len(others) > 0 {
-		l = append(l, words(" Also owned by "), prose(strings.Join(others, ", "), maxLine))
-		l = append(append(l, moreOwners(&i.Record)...), words("."))
+	return out
+}
+
+// cameBack says that a finding was reopened.
+func cameBack(i notify.Item) line {
+	if i.Record.Reopened == 0 {
+		return nil
+	}
+	l := line{bold(" reopened")}
+	if i.ComesAndGoes() {
+		l = append(l, words(" "+strconv.Itoa(i.Record.Reopened)+" times (it keeps coming and going: the next message comes once it has been the same for 30 minutes, or after an hour)"))
 	}
 	return l
+}
+
+// said says what is wrong with one subject, and who else owns it.
+func (p *planner) said(l *report.Line, i notify.Item) line {
+	others := otherOwners(i)
+	if i.Record.Subject.Kind != rules.SubjectHost || len(others) == 0 {
+		out := line{words(": "), prose(l.What, maxLine)}
+		if len(others) > 0 {
+			out = append(append(out, words(", also owned by ")), p.named(others, &i.Record)...)
+		}
+		return out
+	}
+	out := append(line{words(": also claimed by ")}, p.named(others, &i.Record)...)
+	if v := i.Record.Verdict; v != "" && v != "contested" {
+		out = append(out, words(" ("), prose(v, maxLineName), words(")"))
+	}
+	return out
+}
+
+// maxOthers is the number of other owners that a line names.
+const maxOthers = 5
+
+// named names other owners, with their channels.
+func (p *planner) named(others []string, rec *audit.Record) line {
+	var l line
+	for n, owner := range others[:min(len(others), maxOthers)] {
+		if n > 0 {
+			l = append(l, words(", "))
+		}
+		l = append(l, prose(owner, maxLineName))
+		if id := p.Guide.ChannelOf(owner); channelID.MatchString(id) {
+			l = append(l, words(" ("), slack.NewRichTextSectionChannelElement(id, nil), words(")"))
+		}
+	}
+	if more := len(others) - maxOthers; more > 0 {
+		l = append(l, words(" and "+strconv.Itoa(more)+" more"))
+	}
+	return append(l, moreOwners(rec)...)
 }
 
 // moreOwners counts the owners who are not notified, because there are too many.
@@ -60,17 +125,27 @@ func otherOwners(i notify.Item) []string {
 	return out
 }
 
-// current is a finding in a list as it is now, struck through if it is done.
-func current(i notify.Item) line {
-	switch {
-	case i.Record.State == audit.StateResolved && i.Record.Reason == audit.ReasonResolved:
-		return marked(emojiResolved, summary(i).struck())
-	case i.Record.State == audit.StateResolved:
-		return marked(emojiClosed, summary(i).struck())
-	case done(i):
-		return marked(emojiReleased, summary(i).struck())
+// settled are the lines of findings that need no more action, struck through.
+func (p *planner) settled(items []notify.Item) []entry {
+	var out []entry
+	for _, class := range []struct {
+		emoji string
+		is    func(notify.Item) bool
+	}{
+		{emojiResolved, func(i notify.Item) bool {
+			return i.Record.State == audit.StateResolved && i.Record.Reason == audit.ReasonResolved
+		}},
+		{emojiClosed, func(i notify.Item) bool {
+			return i.Record.State == audit.StateResolved && i.Record.Reason != audit.ReasonResolved
+		}},
+		{emojiReleased, func(i notify.Item) bool { return i.Record.State != audit.StateResolved }},
+	} {
+		for _, e := range p.entries(slices.DeleteFunc(slices.Clone(items), func(i notify.Item) bool { return !class.is(i) })) {
+			e.line = append(line{emoji(class.emoji)}, e.line[1:].struck()...)
+			out = append(out, e)
+		}
 	}
-	return listed(i)
+	return out
 }
 
 // done reports whether the notified owners need not act on a finding anymore.
@@ -83,33 +158,74 @@ func released(i notify.Item) bool {
 	})
 }
 
-// details is a finding with everything that its owners need to act.
-func details(i notify.Item, d *notify.Digest) slack.Block {
+// detailsOf is a finding with everything that its owners need to act, and its fix. The fix is left out
+// if it was shown before.
+func (p *planner) detailsOf(i notify.Item, shownFix string) (slack.Block, string) {
 	rec := &i.Record
 	first := marked(severityEmoji(rec.Severity), subject(rec))
 	lines := []line{append(first, words("  "+rec.Severity.String()+"  "), prose(rec.Rule, maxLineName))}
-	for _, p := range []struct{ label, text string }{{"What ", rec.Message}, {"Why ", rec.Cause}, {"Fix ", rec.Remedy}} {
-		if p.text != "" {
-			lines = append(lines, line{bold(p.label), prose(p.text, maxProse)})
+	for _, t := range []struct{ label, text string }{{"What ", rec.Message}, {"Why ", rec.Cause}, {"Fix ", rec.Remedy}} {
+		if t.text != "" {
+			lines = append(lines, line{bold(t.label), prose(t.text, maxProse)})
 		}
 	}
-	if len(otherOwners(i)) > 0 {
-		lines = append(lines, append(line{bold("Owners "), prose(strings.Join(rec.Owners, ", "), maxLine)}, moreOwners(rec)...))
+	if others := otherOwners(i); len(others) > 0 {
+		lines = append(lines, append(line{bold("Other owners ")}, p.named(others, rec)...))
 	}
 	block := paragraphs(lines...)
 	if len(rec.Objects) > 0 {
 		list := slack.NewRichTextList(slack.RTEListBullet, 0)
 		shown := rec.Objects[:min(len(rec.Objects), maxObjects)]
 		for _, o := range shown {
-			list.Elements = append(list.Elements, object(o, d.Now).section())
+			list.Elements = append(list.Elements, object(o, p.Now).section())
 		}
 		if more := len(rec.Objects) + rec.MoreObjects - len(shown); more > 0 {
 			list.Elements = append(list.Elements, line{words("and " + strconv.Itoa(more) + " more")}.section())
 		}
 		block.Elements = append(block.Elements, list)
 	}
-	block.Elements = append(block.Elements, line{name("kubectl describe finding -n "+d.Namespace+" "+rec.ID, maxName)}.section())
-	return block
+	fix := p.Guide.FixFor(rec.ID)
+	if fix != "" && fix != shownFix && utf8.RuneCountInString(fix) <= maxFix {
+		block.Elements = append(block.Elements, &slack.RichTextPreformatted{
+			Type: slack.RTEPreformatted, Elements: line{text(multiline(fix), nil)},
+		})
+	}
+	if rec.State != audit.StateResolved {
+		block.Elements = append(block.Elements, p.where(rec).section())
+	}
+	return block, fix
+}
+
+// maxFix is how long a fix may be, in characters. A longer one is in audit explain.
+const maxFix = 1500
+
+// multiline makes each line of a text visible.
+func multiline(s string) string {
+	var b strings.Builder
+	for l := range strings.Lines(strings.TrimRight(s, "\n")) {
+		b.WriteString(visible.Text(strings.TrimSuffix(l, "\n")) + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// where says where there is more about a finding: the pages of the config, or else the
+// command that shows it.
+func (p *planner) where(rec *audit.Record) line {
+	finding, rule := p.Guide.Links(rec)
+	if finding == "" && rule == "" {
+		return line{name("kubectl describe finding -n "+p.Namespace+" "+rec.ID, maxName)}
+	}
+	var l line
+	if finding != "" {
+		l = append(l, slack.NewRichTextSectionLinkElement(finding, "Finding", nil))
+	}
+	if rule != "" {
+		if len(l) > 0 {
+			l = append(l, words(" · "))
+		}
+		l = append(l, slack.NewRichTextSectionLinkElement(rule, "About the rule", nil))
+	}
+	return l
 }
 
 // object is an object that a finding is based on.

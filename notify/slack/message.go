@@ -107,7 +107,18 @@ func fill(items []notify.Item, add func(notify.Item) bool) int {
 	return len(items)
 }
 
-func first(items []notify.Item, n int) []notify.Item { return items[:min(len(items), n)] }
+// list adds the first lines of a list, and says how many findings are left and where.
+func (p *planner) list(l *layout, heading string, entries []entry, most int, where string) {
+	left := 0
+	full := false
+	for n, e := range entries {
+		full = full || n == most || !l.addLine(heading, e.line)
+		if full {
+			left += len(e.items)
+		}
+	}
+	p.addMore(l, left, where)
+}
 
 // planner builds the messages of a digest.
 type planner struct {

@@ -90,6 +90,8 @@ func richHTML(e slack.RichTextElement) string {
 	switch e := e.(type) {
 	case *slack.RichTextSection:
 		return "<p>" + lineHTML(e.Elements) + "</p>"
+	case *slack.RichTextPreformatted:
+		return "<p><code>" + lineHTML(e.Elements) + "</code></p>"
 	case *slack.RichTextList:
 		var b strings.Builder
 		for _, item := range e.Elements {
@@ -118,6 +120,10 @@ func lineHTML(elements []slack.RichTextSectionElement) string {
 				s = "<del>" + s + "</del>"
 			}
 			b.WriteString(s)
+		case *slack.RichTextSectionChannelElement:
+			b.WriteString("<b>#" + strings.ToLower(e.ChannelID) + "</b>")
+		case *slack.RichTextSectionLinkElement:
+			b.WriteString(`<a href="` + html.EscapeString(e.URL) + `">` + html.EscapeString(e.Text) + "</a>")
 		default:
 			fmt.Fprintf(&b, "%T", e)
 		}
@@ -140,7 +146,7 @@ func host(name string, owners ...string) audit.Record {
 	s := rules.Subject{Kind: rules.SubjectHost, Name: name}
 	return audit.Record{
 		Finding: audit.Finding{
-			ID: rules.ID("one-owner-per-host", s), Rule: "one-owner-per-host", Severity: rules.High, Subject: s, Owners: owners,
+			ID: rules.ID("one-owner-per-host", s), Rule: "one-owner-per-host", Severity: rules.High, Subject: s, Owners: owners, Verdict: "contested",
 			Message: "Two Ingresses of different owners claim the host " + name + ": requests go to the one that the controller read first.",
 			Cause:   "Ingress retail/shop-eu was created 3 seconds after Ingress shop/web, too soon for admission control to see both.",
 			Remedy:  "Remove the host from one of the two Ingresses.",
@@ -159,7 +165,7 @@ func namespace(name, direction string, owners ...string) audit.Record {
 	s := rules.Subject{Kind: rules.SubjectNamespace, Name: name, Detail: direction}
 	return audit.Record{
 		Finding: audit.Finding{
-			ID: rules.ID("default-deny-present", s), Rule: "default-deny-present", Severity: rules.Medium, Subject: s, Owners: owners,
+			ID: rules.ID("default-deny-present", s), Rule: "default-deny-present", Severity: rules.Medium, Subject: s, Owners: owners, Verdict: "missing",
 			Message: "No policy denies " + strings.ToLower(direction) + " in namespace " + name + ". Both workloads are open.",
 			Cause:   "NetworkPolicy payments/allow-dns selects only some of the pods.",
 			Remedy:  "Add a NetworkPolicy with an empty podSelector and policyTypes [" + direction + "].",
@@ -252,6 +258,7 @@ func samples() []sample {
 	changed.Earlier[parent] = append(changed.Earlier[parent], items("", parent, at(namespace("search", "Egress", "team-a")))...)
 	opened := digest(12, items(audit.EventOpened, nowhere, host("shop.example.com", "team-a", "team-b"), namespace("payments", "Egress", "team-a")))
 	return []sample{
+		{"guided", "Like findings are one line, and so are both directions of a namespace. With links in the config, messages link to your own pages; the thread has what would end a finding.", guided(), false},
 		{"opened", "New findings. The details of each are in the thread.", opened, false},
 		{"reopened", "A resolved finding was reopened.", digest(3, items(audit.EventReopened, nowhere, back)), false},
 		{"opened-many", "More new findings than fit in one message: the thread has all of them.", digest(28, items(audit.EventOpened, nowhere, many(28)...)), false},
@@ -266,6 +273,45 @@ func samples() []sample {
 		{"webhook-opened", "With an incoming webhook there are no threads: the message has the details.", opened, true},
 		{"webhook-changed", "With an incoming webhook no message can be updated.", changed, true},
 	}
+}
+
+// The links of the guided sample, as Slack's markup spells them.
+const (
+	otherChannel = "C0777777777"
+	findingLink  = "https://dash.example.com/f/"
+	ruleLink     = "https://docs.example.com/rules/"
+)
+
+func guided() notify.Digest {
+	records := []audit.Record{
+		host("shop.example.com", "team-a", "team-b"), namespace("campaigns", "Ingress", "team-a"), namespace("campaigns", "Egress", "team-a"),
+	}
+	for n := range 12 {
+		records = append(records, namespace(fmt.Sprintf("promo-%02d", n), "Egress", "team-a"))
+	}
+	d := digest(len(records), items(audit.EventOpened, audit.MessageRef{}, records...))
+	d.Guide = notify.Guide{
+		Channel: func(owner string) string { return map[string]string{"team-b": otherChannel}[owner] },
+		Finding: func(r *audit.Record) string { return findingLink + r.ID },
+		Rule:    func(r *audit.Record) string { return ruleLink + r.Rule },
+		Fix: func(id string) string {
+			if id != records[1].ID && id != records[2].ID {
+				return ""
+			}
+			return "# Denies ingress and egress in namespace campaigns by default.\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n"
+		},
+	}
+	return d
+}
+
+// allowed are the control sequences that a digest may have: those of the config.
+func allowed(d notify.Digest) []string {
+	out := []string{mention, "<#" + otherChannel + ">"}
+	for _, i := range d.Items {
+		finding, rule := d.Guide.Links(&i.Record)
+		out = append(out, "<"+finding+"|Finding>", "<"+rule+"|About the rule>")
+	}
+	return out
 }
 
 func overtaken() notify.Digest {

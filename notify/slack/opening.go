@@ -27,10 +27,14 @@ func (p *planner) opening(items []notify.Item) {
 		}
 	}
 	if p.threads {
-		shown := fill(first(items, maxLines), func(i notify.Item) bool { return l.addLine("", listed(i)) })
-		p.addMore(l, len(items)-shown, seeThread)
+		p.list(l, "", p.entries(items), maxLines, seeThread)
 	} else {
-		shown := fill(items, func(i notify.Item) bool { return l.add(details(i, &p.Digest)) })
+		fix := ""
+		shown := fill(items, func(i notify.Item) bool {
+			block, next := p.detailsOf(i, fix)
+			fix = next
+			return l.add(block)
+		})
 		p.addMore(l, len(items)-shown, p.listCommand())
 	}
 	p.footer(l)
@@ -44,7 +48,7 @@ func (p *planner) opening(items []notify.Item) {
 
 // details shows all details of findings, in as many messages as it takes.
 func (p *planner) details(items []notify.Item, m notify.Message) {
-	l := &layout{}
+	l, fix := &layout{}, ""
 	flush := func() {
 		if len(l.covers) > 0 {
 			p.add(l, m, body{text: "Details of " + rules.Count(len(l.covers), "finding")})
@@ -53,10 +57,12 @@ func (p *planner) details(items []notify.Item, m notify.Message) {
 	}
 	for _, i := range items {
 		i.Event = audit.EventDetails
-		block := details(i, &p.Digest)
+		block, next := p.detailsOf(i, fix)
+		fix = next
 		fits := len(l.blocks) == 0 && l.add(block) || l.add(slack.NewDividerBlock(), block)
 		if !fits {
 			flush()
+			block, fix = p.detailsOf(i, "")
 			l.add(block)
 		}
 		l.cover(i, "")
@@ -117,8 +123,7 @@ func (p *planner) storm(items []notify.Item) {
 	}
 	l.add(paragraphs(line{words("This many findings at once usually have one cause: look for a single change that explains them.")}))
 	p.byRule(l, items)
-	shown := fill(first(items, maxStormLines), func(i notify.Item) bool { return l.addLine("Most severe", listed(i)) })
-	p.addMore(l, len(items)-shown, p.listCommand())
+	p.list(l, "Most severe", p.entries(items), maxStormLines, p.listCommand())
 	p.footer(l)
 	m := topLevel()
 	m.StartsThread = p.threads

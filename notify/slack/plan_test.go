@@ -282,7 +282,7 @@ func workspace(t *testing.T, clock *ticker) *fakeslack.Server {
 		Token:    token,
 		Channels: map[string]fakeslack.Membership{channel: "", "C02": "", "C03": fakeslack.Outside, "C04": fakeslack.Archived},
 		Webhooks: map[string]string{hookURI: channel, "/services/T0/B0/second": "C02"},
-		Allowed:  []string{mention},
+		Allowed:  allowed(guided()),
 		Now:      clock.Now,
 	})
 }

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"slices"
+	"time"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify"
@@ -21,17 +22,30 @@ func (p *planner) reminder(items []notify.Item) {
 	for _, i := range items {
 		l.cover(i, "")
 	}
-	shown := fill(first(items, maxLines), func(i notify.Item) bool {
-		text := listed(i)
-		if age := p.Now.Sub(i.Record.OpenedAt); !i.Record.OpenedAt.IsZero() && age > 0 {
-			text = append(text, words(" Open for "+rules.Age(age)+"."))
+	entries := p.entries(items)
+	for n := range entries {
+		if age := p.Now.Sub(openedFirst(entries[n].items)); age > 0 && age < maxAge {
+			entries[n].line = append(entries[n].line, words(", open for "+rules.Age(age)))
 		}
-		return l.addLine("", text)
-	})
-	p.addMore(l, len(items)-shown, p.listCommand())
+	}
+	p.list(l, "", entries, maxLines, p.listCommand())
 	p.footer(l)
 	m := p.replyTo(p.latest(items))
 	p.add(l, m, body{text: p.summary(title, items), broadcast: high && m.Thread != (audit.MessageRef{})})
+}
+
+// maxAge is longer than any finding is open: the age of one that was never opened.
+const maxAge = 100 * 365 * 24 * time.Hour
+
+// openedFirst returns when the first of some findings was opened.
+func openedFirst(items []notify.Item) time.Time {
+	first := items[0].Record.OpenedAt
+	for _, i := range items[1:] {
+		if i.Record.OpenedAt.Before(first) {
+			first = i.Record.OpenedAt
+		}
+	}
+	return first
 }
 
 // latest returns the last of the messages that announced some findings, or zero.

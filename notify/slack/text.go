@@ -177,6 +177,8 @@ func readableRich(b *strings.Builder, e slack.RichTextElement) {
 	switch e := e.(type) {
 	case *slack.RichTextSection:
 		b.WriteString(readableLine(e.Elements) + "\n")
+	case *slack.RichTextPreformatted:
+		b.WriteString(readableLine(e.Elements) + "\n")
 	case *slack.RichTextList:
 		for _, item := range e.Elements {
 			b.WriteString("- ")
@@ -201,6 +203,10 @@ func readableLine(l line) string {
 				s = "~" + s + "~"
 			}
 			b.WriteString(s)
+		case *slack.RichTextSectionChannelElement:
+			b.WriteString("#" + e.ChannelID)
+		case *slack.RichTextSectionLinkElement:
+			b.WriteString(e.Text + " <" + e.URL + ">")
 		}
 	}
 	return b.String()

@@ -98,8 +98,13 @@ func New(o Options) (*Sender, error) {
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	_, err = s.key()
-	return s, err
+	return s, nil
+}
+
+// Ready returns an error if the secret cannot be read. Then nothing can be sent.
+func (s *Sender) Ready() error {
+	_, err := s.key()
+	return err
 }
 
 // key reads the current secret.

@@ -153,7 +153,11 @@ func TestNew(t *testing.T) {
 		{"a short secret", webhook.Options{URL: "https://x", Secret: holding("fifteen-of-them")}, "read the secret of the webhook: it has fewer than 16 characters"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if _, err := webhook.New(row.o); err == nil || err.Error() != row.err {
+			s, err := webhook.New(row.o)
+			if err == nil { // a secret may come later
+				err = s.Ready()
+			}
+			if err == nil || err.Error() != row.err {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -64,6 +64,21 @@ func unreadableClaims(in rules.Input, classes *classes) []rules.Advisory {
 	return out
 }
 
+// unreadFields returns the Ingresses with a field by which their controller may serve
+// hosts, but which can't be read.
+func unreadFields(in rules.Input, classes *classes) []snapshot.Fault {
+	var out []snapshot.Fault
+	for ing := range in.View.Ingresses() {
+		controller := classes.of(ing).known
+		for _, u := range ing.Unreadable {
+			if u.MayClaim && controller.Reads(u.Source) {
+				out = append(out, snapshot.Fault{Ref: ing.Ref(), Resource: ing.Resource(), Reason: u.Reason})
+			}
+		}
+	}
+	return out
+}
+
 // unreadable returns the advisory that some hosts of an object are unknown.
 func unreadable(in rules.Input, object *snapshot.Meta, why string) rules.Advisory {
 	owner := in.Owner(object)
@@ -150,7 +165,7 @@ func coveredHosts(c *claims) []rules.Advisory {
 	var out []rules.Advisory
 	wildcards := wildcardIndex{claims: c, known: map[wildcardKey]*ownerRuns{}}
 	for host, list := range c.byHost {
-		if isCatchAll(host) {
+		if isCatchAll(host) || isExpression(host) {
 			continue
 		}
 		var claimed *listing

@@ -50,8 +50,9 @@ func (c *claim) ports() string {
 }
 
 // meeting returns the claims to one catch-all that meet a claim of another owner, in
-// their order. A claim without lanes takes everything.
-func meeting(list []*claim) []*claim {
+// their order. Which owners are others is up to id. A claim without lanes takes
+// everything.
+func meeting(list []*claim, id func(*claim) rules.OwnerID) []*claim {
 	var all []laneEntry
 	byPort := map[int32][]laneEntry{}
 	for _, c := range list {
@@ -68,9 +69,9 @@ func meeting(list []*claim) []*claim {
 	}
 	met := map[*claim]bool{}
 	// A lane on every port meets all others, and lanes on one port meet each other.
-	markMeeting(met, all, func(e laneEntry) bool { return e.lane.Port == 0 })
+	markMeeting(met, all, id, func(e laneEntry) bool { return e.lane.Port == 0 })
 	for _, entries := range byPort {
-		markMeeting(met, entries, func(laneEntry) bool { return true })
+		markMeeting(met, entries, id, func(laneEntry) bool { return true })
 	}
 	var out []*claim
 	for _, c := range list {
@@ -100,14 +101,14 @@ type ownersOf struct{ all, everyPort ownerSet }
 // least one of the two must be on every port. Sorted by prefix, the entries that an
 // entry meets are those on the path to it and those right after it, so that no entry
 // is compared with all others.
-func markMeeting(met map[*claim]bool, entries []laneEntry, everyPort func(laneEntry) bool) {
+func markMeeting(met map[*claim]bool, entries []laneEntry, idOf func(*claim) rules.OwnerID, everyPort func(laneEntry) bool) {
 	slices.SortStableFunc(entries, func(a, b laneEntry) int { return strings.Compare(a.lane.Prefix, b.lane.Prefix) })
 	var path []*laneNode
 	pop := func() {
 		n := path[len(path)-1]
 		path = path[:len(path)-1]
 		for _, e := range n.entries {
-			id := e.claim.owner.ID()
+			id := idOf(e.claim)
 			above, below := &n.above.everyPort, &n.below.everyPort
 			if everyPort(e) {
 				above, below = &n.above.all, &n.below.all
@@ -130,7 +131,7 @@ func markMeeting(met map[*claim]bool, entries []laneEntry, everyPort func(laneEn
 		n := &laneNode{}
 		for ; i < len(entries) && entries[i].lane.Prefix == prefix; i++ {
 			n.entries = append(n.entries, entries[i])
-			id := entries[i].claim.owner.ID()
+			id := idOf(entries[i].claim)
 			n.below.all.add(id)
 			if everyPort(entries[i]) {
 				n.below.everyPort.add(id)

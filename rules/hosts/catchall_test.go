@@ -49,7 +49,7 @@ func TestMeetingComparesEveryLaneWithEveryOther(t *testing.T) {
 		for _, c := range list {
 			want = append(want, slices.ContainsFunc(list, func(o *claim) bool { return !o.owner.Is(*c.owner) && lanesMeet(c.lanes, o.lanes) }))
 		}
-		found := meeting(list)
+		found := meeting(list, verifiedID)
 		var got []bool
 		for _, c := range list {
 			got = append(got, slices.Contains(found, c))
@@ -81,7 +81,7 @@ func TestMeetingOfManyLanes(t *testing.T) {
 		c.take(snapshot.Lane{Port: 9, Prefix: strings.Repeat("c", i)})
 		list = append(list, c)
 	}
-	if got := len(meeting(list)); got != len(list) {
+	if got := len(meeting(list, verifiedID)); got != len(list) {
 		t.Errorf("%d of %d claims meet another", got, len(list))
 	}
 }

@@ -11,23 +11,23 @@ import (
 // The causes of a finding. A cause says what the evidence is consistent with; only
 // the audit log of the API server could prove it.
 const (
-	causeRace         = "admission-race"
-	causeTogether     = "created-together"
-	causeBypassed     = "gate-bypassed"
-	causeLateEdit     = "late-edit"
-	causeUndetermined = "undetermined"
+	causeRace     = "admission-race"
+	causeTogether = "created-together"
+	causeBypassed = "gate-bypassed"
+	causeLateEdit = "late-edit"
 )
 
 // clockGrain is the resolution of the timestamps of objects.
 const clockGrain = time.Second
 
 // hostCause says how two owners may have come to claim one host. It looks at the
-// first claim and the first one of another owner, where the conflict began.
+// first claim and the first one of another owner, where the conflict began. Without
+// evidence it names no cause.
 func hostCause(list []*claim, evidence *admission.Evidence) string {
 	first, second := beginning(list)
 	a, b := first.window(), second.window()
 	if a.from.IsZero() || b.from.IsZero() {
-		return causeUndetermined + ": the ages of the claimants are unknown."
+		return ""
 	}
 	controls := evidence.For(second.object)
 	near := clockGrain + controls.SlowestTimeout()
@@ -48,8 +48,7 @@ func hostCause(list []*claim, evidence *admission.Evidence) string {
 	case a.exact() && b.to.Sub(b.from) > near:
 		return lateEdit(second, first, controls)
 	}
-	return fmt.Sprintf("%s: %s and %s were changed after they were created, so which of them claimed the host first "+
-		"is unknown.", causeUndetermined, first.object.Ref(), second.object.Ref())
+	return ""
 }
 
 // sameCreator reports whether two claimants were created by clients of one name. Someone
@@ -82,8 +81,8 @@ func beginning(list []*claim) (first, second *claim) {
 // at which its hosts were set.
 func culprit(list []*claim) string {
 	first, second := beginning(list)
-	if first.owner.Known() != second.owner.Known() {
-		if second.owner.Known() {
+	if first.owner.Verified() != second.owner.Verified() {
+		if second.owner.Verified() {
 			return first.object.Namespace
 		}
 		return second.object.Namespace

@@ -34,6 +34,8 @@ type claim struct {
 	leaving leaving
 	// deep is true if a wildcard covers any number of labels and not just one.
 	deep bool
+	// expression is the regular expression that claims it, as its object spells it.
+	expression string
 }
 
 // claims are all claims of a cluster by host pattern.
@@ -110,10 +112,11 @@ func (c *claims) of(host string, object *snapshot.Meta, owner rules.Owner, how s
 	return made
 }
 
-// contested reports whether the claims have at least two owners.
-func contested(list []*claim) bool {
-	return slices.ContainsFunc(list, func(c *claim) bool { return !c.owner.Is(*list[0].owner) })
-}
+// verifiedID returns the identity of the owner of a claim.
+func verifiedID(c *claim) rules.OwnerID { return c.owner.ID() }
+
+// nameID returns the identity that the owner has if its name is believed.
+func nameID(c *claim) rules.OwnerID { return c.owner.NameID() }
 
 // claimants returns the objects of the claims, oldest first.
 func claimants(list []*claim) []rules.Object {
@@ -138,6 +141,9 @@ func (c *claim) detail() string {
 		}
 		parts = append(parts, describeSource(how))
 	}
+	if c.expression != "" {
+		parts = append(parts, "regular expression "+quoted(c.expression))
+	}
 	if c.class != "" {
 		parts = append(parts, "class "+c.class)
 	}
@@ -146,6 +152,9 @@ func (c *claim) detail() string {
 	}
 	if c.solver {
 		parts = append(parts, solves)
+	}
+	if c.owner.Unverified {
+		parts = append(parts, "owner not verified, because Namespace "+c.object.Namespace+" has none")
 	}
 	parts = append(parts, c.listeners...)
 	parts = append(parts, c.leavingAs()...)

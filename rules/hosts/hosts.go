@@ -4,6 +4,7 @@ package hosts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -36,11 +37,22 @@ placeholder of a template or a URL, is an advisory.
 These annotations of controllers are read: server-alias of ingress-nginx,
 server-alias and redirect-from of HAProxy Ingress, host-aliases of Kong,
 hostname-extension of Application Gateway, and the host conditions of the load
-balancer controllers of AWS and Alibaba Cloud. A regular expression there is an
-advisory. An annotation claims nothing if the class is known to belong to a
-controller that does not read it; a class of an unknown controller may read all.
-Prefixes of annotations that a controller was given by a flag, and snippets, are
-not read.
+balancer controllers of AWS and Alibaba Cloud. An annotation claims nothing if the
+class is known to belong to a controller that does not read it; a class of an
+unknown controller may read all. Prefixes of annotations that a controller was
+given by a flag, and snippets, are not read.
+
+A regular expression, or a host with an asterisk inside or at its end, is a claim to
+each name that it stands for if these are few: a literal, an alternation, classes of
+few letters, optional parts. A dot that is not escaped stands for a dot. What matches
+more is compared with the hosts that others claim. Where the controller serves every
+exact name first (ingress-nginx, HAProxy Ingress, Kong), a match is an advisory to
+both owners; elsewhere it is a claim to that host, and to a wildcard if it matches
+names below it that nobody chose. Two owners of the same text contest it. One that
+matches every host is a catch-all. What RE2 cannot read, or costs too much, counts as
+not read: the sweep is incomplete, and no finding that its object is part of is
+resolved. So do conditions for a load balancer that are not JSON, and a Traefik rule
+that cannot be parsed or is longer than 64 KiB.
 
 The hostname annotation of external-dns is read from an Ingress of any class,
 below each prefix in hosts.externalDNSPrefixes. It claims nothing if, below the
@@ -79,8 +91,10 @@ every host is not compared. The host sources for what external-dns publishes for
 Services and routes of the Gateway API are off until the config mentions them.
 Other kinds that carry hosts and are known, such as Emissary's Host, are not
 read: where there are objects of them, that is an advisory with the setting that
-turns their host source on. An object whose hosts cannot be read or compared is
-an advisory.
+turns their host source on. An object whose hosts cannot be read counts as not
+read. A value that nothing serves as a host, such as a placeholder or a URL, is an
+advisory; a port behind a host is ignored. A value that begins with a tilde, or has
+characters that only regular expressions have, is one.
 
 A VirtualService claims nothing at a Gateway of Istio none of whose servers takes
 the host from its namespace (servers[].hosts); a Gateway that is not there or
@@ -123,20 +137,32 @@ appears in spec.tls of another owner's Ingress.`,
 
 func run(in rules.Input) (rules.Result, error) {
 	c := &claims{view: in.View, now: in.Now, byHost: map[string][]*claim{}}
+	x := &expressions{claims: c}
 	classes := newClasses(in.View)
-	ingressClaims(c, in, classes)
+	ingressClaims(c, x, in, classes)
 	gatewayClaims(c, in)
-	hostObjectClaims(c, in)
+	hostObjectClaims(c, x, in)
 	c.dropSolvers(in)
 
-	res := rules.Result{Unread: unreadObjects(in)}
+	matched := x.compare()
+
+	res := rules.Result{Unread: slices.Concat(unreadObjects(in), unreadFields(in, classes), x.unread), Advisories: matched}
 	evidence := admission.NewEvidence(in.View)
 	for host, list := range c.byHost {
-		if conflict := contest(host, list); conflict != nil {
-			v := hostViolation(host, conflict, evidence)
-			v.Provisional = contest(host, settled(list)) == nil
-			res.Violations = append(res.Violations, v)
+		conflict := contest(host, list, verifiedID)
+		if conflict == nil {
+			continue
 		}
+		v := hostViolation(host, conflict, evidence)
+		// What is about to go neither opens a finding nor makes it more severe.
+		stays := settled(list)
+		if v.Provisional = contest(host, stays, verifiedID) == nil; v.Provisional {
+			stays = list
+		}
+		if contest(host, stays, nameID) == nil {
+			unverified(&v, conflict)
+		}
+		res.Violations = append(res.Violations, v)
 	}
 	res.Advisories = append(res.Advisories, coveredHosts(c)...)
 	res.Advisories = append(res.Advisories, tlsOnlyHosts(c, in)...)
@@ -148,12 +174,13 @@ func run(in rules.Input) (rules.Result, error) {
 	return res, nil
 }
 
-// contest returns the claims to a host that conflict, nil if they do not.
-func contest(host string, list []*claim) []*claim {
+// contest returns the claims to a host that conflict, nil if they do not. Which owners
+// differ is up to id.
+func contest(host string, list []*claim, id func(*claim) rules.OwnerID) []*claim {
 	if isCatchAll(host) {
-		list = meeting(list)
+		list = meeting(list, id)
 	}
-	if len(list) == 0 || !contested(list) {
+	if !slices.ContainsFunc(list, func(c *claim) bool { return id(c) != id(list[0]) }) {
 		return nil
 	}
 	return list
@@ -162,6 +189,9 @@ func contest(host string, list []*claim) []*claim {
 func hostViolation(host string, list []*claim, evidence *admission.Evidence) rules.Violation {
 	objects := claimants(list)
 	what := "Host " + host
+	if isExpression(host) {
+		what = "The regular expression " + quoted(host[1:])
+	}
 	if isCatchAll(host) {
 		what = "The catch-all host " + host
 	}
@@ -176,6 +206,30 @@ func hostViolation(host string, list []*claim, evidence *admission.Evidence) rul
 			"controller decides who gets the traffic. Applying an object again does not help: the sweep reads what is stored." + releaseHeld(list),
 		Objects: objects,
 	}
+}
+
+// unverified makes a violation one that exists only because owners are not believed.
+func unverified(v *rules.Violation, list []*claim) {
+	var namespaces []string
+	for _, c := range list {
+		if c.owner.Unverified {
+			namespaces = append(namespaces, c.object.Namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
+	named := strings.Join(namespaces[:min(len(namespaces), namedClaimants)], ", ")
+	if more := len(namespaces) - namedClaimants; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	which, they := "Namespace "+named+" has", "it is"
+	if len(namespaces) > 1 {
+		which, they = "Namespaces "+named+" have", "they are"
+	}
+	v.Verdict, v.Downgrade = "unverified", 1
+	v.Message += fmt.Sprintf(" %s no owner, so the owner that objects there name is not verified: anyone who can write there can name any.", which)
+	v.Remedy = fmt.Sprintf("Find out whose %s, and set one of the configured owner keys on it, or add it to a team in the config. "+
+		"If that is the owner of the other claimants, this resolves the finding. If not: ", they) + v.Remedy
 }
 
 // describeClaimants names the claimants, oldest first, each with its owner and its

@@ -3,6 +3,7 @@ package hosts
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -12,15 +13,20 @@ import (
 // hostObjectClaims adds the claims of objects of host sources. Where it is unknown
 // which proxy serves them, an object that asks for every host claims nothing: whether
 // that conflicts with anything is unknown as well.
-func hostObjectClaims(c *claims, in rules.Input) {
+func hostObjectClaims(c *claims, x *expressions, in rules.Input) {
 	gateways := newIstioGateways(in.View)
 	var points entryPoints
 	for o := range in.View.HostObjects() {
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
 			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
-				gateways.attach(c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep), o)
+				to := c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
+				to.solver = o.Solver
+				gateways.attach(to, o)
 			}
+		}
+		for i := range o.Expressions {
+			x.add(&o.Expressions[i], &o.Meta, owner, "")
 		}
 		for i := range o.Bindings {
 			b := &o.Bindings[i]
@@ -61,12 +67,16 @@ func readBySources(v *snapshot.View) iter.Seq[*snapshot.HostObject] {
 	}
 }
 
-// unreadObjects returns the objects of host sources whose hosts could not be read.
+// unreadObjects returns the objects of host sources whose hosts could not be read, or not
+// all of them.
 func unreadObjects(in rules.Input) []snapshot.Fault {
 	var out []snapshot.Fault
 	for o := range readBySources(in.View) {
 		if o.Err != "" {
 			out = append(out, snapshot.Fault{Ref: o.Ref(), Resource: o.Resource(), Reason: o.Err})
+		}
+		for _, value := range o.Unread {
+			out = append(out, snapshot.Fault{Ref: o.Ref(), Resource: o.Resource(), Reason: "hosts that it may claim can't be read: " + value})
 		}
 	}
 	return out
@@ -112,8 +122,8 @@ func unreadHosts(in rules.Input) []rules.Advisory {
 		switch {
 		case o.Err != "":
 			message = "its hosts could not be read: " + o.Err
-		case len(o.Invalid) > 0:
-			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(o.Invalid, ", ")
+		case len(o.Invalid)+len(o.Unread) > 0:
+			message = "hosts that it may claim were not evaluated because they cannot be compared: " + strings.Join(slices.Concat(o.Unread, o.Invalid), ", ")
 		default:
 			continue
 		}

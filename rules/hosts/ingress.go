@@ -6,7 +6,7 @@ import (
 )
 
 // ingressClaims adds the claims of Ingresses.
-func ingressClaims(c *claims, in rules.Input, classes *classes) {
+func ingressClaims(c *claims, x *expressions, in rules.Input, classes *classes) {
 	for ing := range in.View.Ingresses() {
 		owner := in.Owner(&ing.Meta)
 		class := classes.of(ing)
@@ -21,6 +21,15 @@ func ingressClaims(c *claims, in rules.Input, classes *classes) {
 				all := c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name)
 				all.takeAddresses(ing)
 				all.solver = solver
+			}
+		}
+		for i := range ing.Expressions {
+			e := &ing.Expressions[i]
+			if !class.known.Reads(e.Source) || x.add(e, &ing.Meta, owner, class.name) == nil {
+				continue
+			}
+			if name, shared := classes.catchAll(class, ing); shared {
+				c.add(name, &ing.Meta, owner, e.Source, e.Set, class.name).takeAddresses(ing)
 			}
 		}
 		if !ing.DefaultOnly {

@@ -29,6 +29,7 @@ type naiveAttachment struct{ object, host, namespace string }
 
 type naiveClaim struct {
 	host, object, owner string
+	named               string // the owner if what objects say is believed
 	deep                bool
 	lasts               bool // it will not be gone soon
 	solver              bool
@@ -128,12 +129,16 @@ func (n *naive) stays(id sketchID, own deletionAge) bool {
 // last of them, on whatever port.
 func (n *naive) claim(id sketchID, host string, deep, lasts, solver bool) {
 	owner := "nobody in " + id.Namespace
+	named := owner
+	if signed := n.Signed[id]; signed != "" {
+		owner, named = signed+", says "+id.Namespace, signed
+	}
 	for _, ns := range n.Namespaces {
 		if ns.Name == id.Namespace && ns.Owner != "" {
-			owner = ns.Owner
+			owner, named = ns.Owner, ns.Owner
 		}
 	}
-	c := naiveClaim{host, id.line(), owner, deep, lasts, solver}
+	c := naiveClaim{host, id.line(), owner, named, deep, lasts, solver}
 	for i := range n.claims {
 		if same := &n.claims[i]; same.object == c.object && sameProxy(same.host, host) {
 			same.lasts = same.lasts || lasts
@@ -271,39 +276,53 @@ func (n *naive) findings() []string {
 	for _, c := range n.claims {
 		hosts[c.host] = append(hosts[c.host], c)
 	}
-	contested, certain := map[string][]string{}, map[string]bool{}
+	type verdict struct {
+		objects             []string
+		certain             bool // without what is about to go
+		named, certainNamed bool // if the names of owners are believed
+	}
+	contested := map[string]*verdict{}
+	several := func(list []naiveClaim, owner func(naiveClaim) string) bool {
+		return slices.ContainsFunc(list, func(c naiveClaim) bool { return owner(c) != owner(list[0]) })
+	}
+	owner, named := func(c naiveClaim) string { return c.owner }, func(c naiveClaim) string { return c.named }
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		var objects, owners, lasting []string
-		for _, c := range hosts[host] {
-			objects, owners = append(objects, c.object), append(owners, c.owner)
-			if c.lasts {
-				lasting = append(lasting, c.owner)
-			}
+		all := hosts[host]
+		lasting := slices.DeleteFunc(slices.Clone(all), func(c naiveClaim) bool { return !c.lasts })
+		if !several(all, owner) {
+			continue
 		}
-		slices.Sort(objects)
-		slices.Sort(owners)
-		slices.Sort(lasting)
-		if len(slices.Compact(owners)) > 1 {
-			// The ports of a Gateway are one finding.
-			at := host
-			if i := strings.Index(host, ") "); i >= 0 {
-				at = host[:i+1]
-			}
-			contested[at] = append(contested[at], objects...)
-			certain[at] = certain[at] || len(slices.Compact(lasting)) > 1
+		// The ports of a Gateway are one finding.
+		at := host
+		if i := strings.Index(host, ") "); i >= 0 {
+			at = host[:i+1]
 		}
+		if contested[at] == nil {
+			contested[at] = &verdict{}
+		}
+		v := contested[at]
+		for _, c := range all {
+			v.objects = append(v.objects, c.object)
+		}
+		v.certain = v.certain || several(lasting, owner)
+		v.named = v.named || several(all, named)
+		v.certainNamed = v.certainNamed || several(lasting, named)
 	}
 	lines := []string{}
 	for _, host := range slices.Sorted(maps.Keys(contested)) {
-		objects := contested[host]
-		slices.Sort(objects)
-		lines = append(lines, findingLine(host, slices.Compact(objects), !certain[host]))
+		v := contested[host]
+		slices.Sort(v.objects)
+		word := "contested"
+		if v.certain && !v.certainNamed || !v.certain && !v.named {
+			word = "unverified"
+		}
+		lines = append(lines, findingLine(host, slices.Compact(v.objects), word, !v.certain))
 	}
 	return lines
 }
 
-func findingLine(host string, objects []string, provisional bool) string {
-	line := fmt.Sprintf("%s <- %s", host, strings.Join(objects, ", "))
+func findingLine(host string, objects []string, verdict string, provisional bool) string {
+	line := fmt.Sprintf("%s is %s <- %s", host, verdict, strings.Join(objects, ", "))
 	if provisional {
 		line += ", provisional"
 	}
@@ -338,6 +357,9 @@ func (s *sketch) evaluated() (findings, coverings []string, err error) {
 				o.Name = ns.Owner
 			}
 		}
+		if signed := m.Owner.Value; o.Name == "" && signed != "" {
+			o.Name, o.Unverified = signed, true
+		}
 		return o
 	}
 	view := s.snapshot().View(slices.Concat(rule.Needs, rule.Uses)...)
@@ -349,7 +371,7 @@ func (s *sketch) evaluated() (findings, coverings []string, err error) {
 			objects = append(objects, o.Ref.String())
 		}
 		slices.Sort(objects)
-		findings = append(findings, findingLine(v.Subject.Name, objects, v.Provisional))
+		findings = append(findings, findingLine(v.Subject.Name, objects, v.Verdict, v.Provisional))
 	}
 	for _, a := range res.Advisories {
 		if strings.Contains(a.Message, " covers ") {

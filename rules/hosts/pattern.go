@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/idna"
 )
@@ -82,4 +83,25 @@ func coversHost(wide, narrow string) bool {
 	}
 	// A wildcard does not cover its apex: the dot behind the asterisk counts.
 	return IsWildcard(wide) && strings.HasSuffix(narrow, wide[1:])
+}
+
+// isExpression reports whether a claimed pattern is a regular expression. Its spelling is
+// not a valid host.
+func isExpression(host string) bool { return strings.HasPrefix(host, "~") }
+
+// longestQuote is the maximum number of characters that are quoted of an expression.
+const longestQuote = 120
+
+// quoted returns an expression so that people can see it.
+func quoted(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if letters := []rune(text); len(letters) > longestQuote {
+		text = string(letters[:longestQuote-1]) + "…"
+	}
+	return text
 }

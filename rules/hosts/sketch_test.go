@@ -17,6 +17,7 @@ type sketch struct {
 	Parents    []sketchParent
 	Routes     []sketchRoute
 	Ingresses  []sketchIngress
+	Signed     map[sketchID]string // the owners that objects name
 }
 
 type sketchNamespace struct {
@@ -146,6 +147,16 @@ func drawSketch(t *rapid.T) sketch {
 		})
 	}
 	s.dropDoubles()
+	s.Signed = map[sketchID]string{}
+	for _, p := range s.Parents {
+		s.Signed[p.ID] = d.one("", "", "x", "y")
+	}
+	for _, r := range s.Routes {
+		s.Signed[r.ID] = d.one("", "", "x", "y")
+	}
+	for _, i := range s.Ingresses {
+		s.Signed[i.ID] = d.one("", "", "x", "y")
+	}
 	return s
 }
 
@@ -272,6 +283,18 @@ func (s *sketch) snapshot() *snapshot.Snapshot {
 			ingress.Hosts = append(ingress.Hosts, snapshot.HostClaim{Host: h, Source: snapshot.FromRule})
 		}
 		f.Ingresses = append(f.Ingresses, ingress)
+	}
+	sign := func(m *snapshot.Meta) {
+		m.Owner.Value = s.Signed[sketchID{m.Kind, m.Namespace, m.Name}]
+	}
+	for i := range f.ListenerSets {
+		sign(&f.ListenerSets[i].Meta)
+	}
+	for i := range f.Routes {
+		sign(&f.Routes[i].Meta)
+	}
+	for i := range f.Ingresses {
+		sign(&f.Ingresses[i].Meta)
 	}
 	var b snapshot.Builder
 	b.Add(f)

@@ -16,7 +16,7 @@ import (
 // isSolver reports whether an Ingress has the marks of an HTTP01 solver: cert-manager's
 // label, an owning Challenge, only challenge paths, and no further host by annotation.
 func isSolver(ing *snapshot.Ingress) bool {
-	if !ing.SolverLabel || !ing.ChallengeOwner || !ing.ChallengePaths || len(ing.Unreadable) > 0 {
+	if !ing.SolverLabel || !ing.ChallengeOwner || !ing.ChallengePaths || len(ing.Unreadable)+len(ing.Expressions) > 0 {
 		return false
 	}
 	for _, h := range ing.Hosts {

@@ -21,7 +21,9 @@ func Rule() *rules.Rule {
 If something breaks in a namespace without an owner, nobody who can fix it is
 notified: its findings go to the fallback owner, and other rules treat the
 namespace as an owner of its own. The owner comes from the registry in the
-config, from the owner key of the Namespace, or from the owner key of the object.
+config, or from the owner key of the Namespace. The owner key of an object is not
+enough: anyone who can write there can sign as any team, so it only says who is
+notified.
 
 If an object names a different owner than its Namespace, its owner key is ignored
 and reported as an advisory, unless the namespace is shared.`,
@@ -50,8 +52,11 @@ func run(in rules.Input) (rules.Result, error) {
 		var unowned []rules.Object
 		for _, w := range byNamespace[name] {
 			owner := in.Owner(w.Meta)
-			if !owner.Known() {
+			switch {
+			case !owner.Known():
 				unowned = append(unowned, rules.ObjectOf(w.Meta, owner, "no-owner", "neither it nor its Namespace names an owner"))
+			case owner.Unverified:
+				unowned = append(unowned, rules.ObjectOf(w.Meta, owner, "owner-unverified", "it names an owner, but its Namespace does not"))
 			}
 			if a, ok := rules.Contradiction(w.Meta, owner); ok {
 				res.Advisories = append(res.Advisories, a)
@@ -66,7 +71,7 @@ func run(in rules.Input) (rules.Result, error) {
 }
 
 func unownedViolation(namespace string, unowned []rules.Object) rules.Violation {
-	tail, arrivals := rules.Count(len(unowned), "workload")+" without an owner.", rules.Arrivals("unowned", unowned)
+	tail, arrivals := rules.Count(len(unowned), "workload")+" without a verified owner.", rules.Arrivals("unowned", unowned)
 	return rules.Violation{
 		Subject: rules.Subject{Kind: rules.SubjectNamespace, Name: namespace},
 		Verdict: "unowned",

@@ -144,6 +144,8 @@ type Ingress struct {
 	// cert-manager's HTTP01 solver: its label, its owner reference to a
 	// Challenge, and that only paths of ACME challenges are routed.
 	SolverLabel, ChallengeOwner, ChallengePaths bool
+	// Expressions are the regular expressions by which it claims hosts.
+	Expressions []HostExpression
 	// Unreadable are fields that should name hosts but can't be read.
 	Unreadable []UnreadableHosts
 }
@@ -153,24 +155,10 @@ type Ingress struct {
 type UnreadableHosts struct {
 	Source HostSource
 	Reason string // with the name of the field
+	// MayClaim is true if the controller may serve hosts by it. It does not serve what
+	// can't be a host.
+	MayClaim bool
 }
-
-// HostSource says which field of an object claims a host.
-type HostSource string
-
-// The fields that claim a host.
-const (
-	FromRule        HostSource = "rule"          // spec.rules[].host
-	FromServerAlias HostSource = "server-alias"  // nginx.ingress.kubernetes.io/server-alias
-	FromExternalDNS HostSource = "external-dns"  // the hostname annotation of external-dns
-	FromALB         HostSource = "alb-condition" // alb.ingress.kubernetes.io/conditions.*
-	FromDefault     HostSource = "default-backend"
-
-	FromHAProxyAlias      HostSource = "haproxy-server-alias"     // haproxy-ingress.github.io/server-alias
-	FromHAProxyRedirect   HostSource = "haproxy-redirect-from"    // haproxy-ingress.github.io/redirect-from
-	FromKongAliases       HostSource = "kong-host-aliases"        // konghq.com/host-aliases
-	FromHostnameExtension HostSource = "appgw-hostname-extension" // appgw.ingress.kubernetes.io/hostname-extension
-)
 
 // HostClaim is a host as the object spells it.
 type HostClaim struct {

@@ -17,11 +17,18 @@ type HostObject struct {
 	Meta
 	// Hosts are the hosts it claims, sorted. None of them is empty.
 	Hosts []HostPattern
-	// Invalid are the first few claimed values that are not hosts and can't be
-	// compared with any, such as regular expressions.
+	// Expressions are the regular expressions by which it claims hosts.
+	Expressions []HostExpression
+	// Invalid are the first few claimed values that are not hosts and that nothing
+	// serves as one, such as the placeholder of a template.
 	Invalid []string
+	// Unread are the first few values that may claim hosts but can't be read.
+	Unread []string
 	// Bindings are the proxies that serve it, where the source of its kind knows them.
 	Bindings []Binding
+	// Solver is true if it has the marks of a solver of ACME HTTP01 challenges, which
+	// whoever writes it writes.
+	Solver bool
 	// Err is why it is not known what the object claims, empty if it could be
 	// read.
 	Err string
@@ -72,9 +79,6 @@ type IstioGateway struct {
 	// Gateway's own and "*" for all.
 	Hosts []string
 }
-
-// FromHostSource is the source of what a HostObject claims.
-const FromHostSource HostSource = "host-source"
 
 // UnreadHosts is the fact that there are, or may be, objects that carry hosts of a kind
 // that was not read, because no source for it is on.

@@ -56,13 +56,16 @@ func TestLiveHostSources(t *testing.T) {
 		for _, h := range o.Hosts {
 			line += fmt.Sprint(" ", h.Host)
 		}
+		for _, e := range o.Expressions {
+			line += fmt.Sprint(" ~", e.Text)
+		}
 		got = append(got, strings.Join(append([]string{line}, o.Invalid...), " | "))
 	}
 	want := []string{
 		"DomainMapping default/blog.example.com true blog.example.com",
 		"IngressRouteTCP default/db true db.example.com",
 		"HTTPProxy default/shop true shop.example.com",
-		"IngressRoute default/shop true a.example.com | HostRegexp(`.+`)",
+		"IngressRoute default/shop true a.example.com ~.+",
 		"Route default/shop true *.shop.example.com",
 		"VirtualService default/shop true shop.example.com",
 	}

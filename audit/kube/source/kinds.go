@@ -49,84 +49,85 @@ func resources() []resource {
 
 func openNamespaces(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[corev1.Namespace, *corev1.Namespace]{
-		client: c.CoreV1().RESTClient(), kind: snapshot.Namespaces, fields: namespaceFields(),
+		client: c.CoreV1().RESTClient(), ingester: in, kind: snapshot.Namespaces, fields: namespaceFields(),
 		facts: one(in.Namespace, func(f *snapshot.Facts) *[]snapshot.Namespace { return &f.Namespaces }),
 	}.list()
 }
 
 func openPods(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[corev1.Pod, *corev1.Pod]{
-		client: c.CoreV1().RESTClient(), kind: snapshot.Pods, fields: podFields(),
+		client: c.CoreV1().RESTClient(), ingester: in, kind: snapshot.Pods, fields: podFields(),
 		facts: one(in.Pod, func(f *snapshot.Facts) *[]snapshot.Pod { return &f.Pods }),
 	}.list()
 }
 
 func openReplicationControllers(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[corev1.ReplicationController, *corev1.ReplicationController]{
-		client: c.CoreV1().RESTClient(), kind: snapshot.ReplicationControllers, fields: templateFields(3),
+		client: c.CoreV1().RESTClient(), ingester: in, kind: snapshot.ReplicationControllers, fields: templateFields(3),
 		facts: one(in.ReplicationController, workloads),
 	}.list()
 }
 
 func openDaemonSets(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.DaemonSet, *appsv1.DaemonSet]{
-		client: c.AppsV1().RESTClient(), kind: snapshot.DaemonSets, fields: portedFields(2),
+		client: c.AppsV1().RESTClient(), ingester: in, kind: snapshot.DaemonSets, fields: portedFields(2),
 		facts: one(in.DaemonSet, workloads),
 	}.list()
 }
 
 func openDeployments(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.Deployment, *appsv1.Deployment]{
-		client: c.AppsV1().RESTClient(), kind: snapshot.Deployments, fields: portedFields(3),
+		client: c.AppsV1().RESTClient(), ingester: in, kind: snapshot.Deployments, fields: portedFields(3),
 		facts: one(in.Deployment, workloads),
 	}.list()
 }
 
 func openReplicaSets(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.ReplicaSet, *appsv1.ReplicaSet]{
-		client: c.AppsV1().RESTClient(), kind: snapshot.ReplicaSets, fields: templateFields(3),
+		client: c.AppsV1().RESTClient(), ingester: in, kind: snapshot.ReplicaSets, fields: templateFields(3),
 		facts: one(in.ReplicaSet, workloads),
 	}.list()
 }
 
 func openStatefulSets(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[appsv1.StatefulSet, *appsv1.StatefulSet]{
-		client: c.AppsV1().RESTClient(), kind: snapshot.StatefulSets, fields: portedFields(3),
+		client: c.AppsV1().RESTClient(), ingester: in, kind: snapshot.StatefulSets, fields: portedFields(3),
 		facts: one(in.StatefulSet, workloads),
 	}.list()
 }
 
 func openCronJobs(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[batchv1.CronJob, *batchv1.CronJob]{
-		client: c.BatchV1().RESTClient(), kind: snapshot.CronJobs, fields: cronJobFields(),
+		client: c.BatchV1().RESTClient(), ingester: in, kind: snapshot.CronJobs, fields: cronJobFields(),
 		facts: one(in.CronJob, workloads),
 	}.list()
 }
 
 func openJobs(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[batchv1.Job, *batchv1.Job]{
-		client: c.BatchV1().RESTClient(), kind: snapshot.Jobs, fields: jobFields(),
+		client: c.BatchV1().RESTClient(), ingester: in, kind: snapshot.Jobs, fields: jobFields(),
 		facts: one(in.Job, workloads),
 	}.list()
 }
 
 func openIngressClasses(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[networkingv1.IngressClass, *networkingv1.IngressClass]{
-		client: c.NetworkingV1().RESTClient(), kind: snapshot.IngressClasses, fields: specFields(),
+		client: c.NetworkingV1().RESTClient(), ingester: in, kind: snapshot.IngressClasses, fields: specFields(),
 		facts: one(in.IngressClass, func(f *snapshot.Facts) *[]snapshot.IngressClass { return &f.IngressClasses }),
 	}.list()
 }
 
 func openIngresses(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[networkingv1.Ingress, *networkingv1.Ingress]{
-		client: c.NetworkingV1().RESTClient(), kind: snapshot.Ingresses, fields: ingressFields(),
+		client: c.NetworkingV1().RESTClient(), ingester: in, kind: snapshot.Ingresses, fields: ingressFields(),
+		hosts: [][]protowire.Number{{2, 3}, {2, 2, 1}}, // spec.rules, spec.tls.hosts
 		facts: one(in.Ingress, func(f *snapshot.Facts) *[]snapshot.Ingress { return &f.Ingresses }),
 	}.list()
 }
 
 func openNetworkPolicies(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	return typed[networkingv1.NetworkPolicy, *networkingv1.NetworkPolicy]{
-		client: c.NetworkingV1().RESTClient(), kind: snapshot.NetworkPolicies, fields: specFields(),
+		client: c.NetworkingV1().RESTClient(), ingester: in, kind: snapshot.NetworkPolicies, fields: specFields(),
 		facts: one(in.NetworkPolicy, func(f *snapshot.Facts) *[]snapshot.Policy { return &f.Policies }),
 	}.list()
 }
@@ -138,7 +139,7 @@ func workloads(f *snapshot.Facts) *[]snapshot.Workload { return &f.Workloads }
 func openWebhooks(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	type object = admissionv1.ValidatingWebhookConfiguration
 	return typed[object, *object]{
-		client: c.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingWebhooks,
+		client: c.AdmissionregistrationV1().RESTClient(), ingester: in, kind: snapshot.ValidatingWebhooks,
 		facts: sink[object]{add: func(f *snapshot.Facts, o *object) {
 			f.AdmissionControls = append(f.AdmissionControls, in.Webhooks(o)...)
 		}},
@@ -148,7 +149,7 @@ func openWebhooks(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapsho
 func openAdmissionPolicies(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	type object = admissionv1.ValidatingAdmissionPolicy
 	return typed[object, *object]{
-		client: c.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingPolicies,
+		client: c.AdmissionregistrationV1().RESTClient(), ingester: in, kind: snapshot.ValidatingPolicies,
 		facts: one(in.AdmissionPolicy, func(f *snapshot.Facts) *[]snapshot.AdmissionControl { return &f.AdmissionControls }),
 	}.list()
 }
@@ -156,7 +157,7 @@ func openAdmissionPolicies(c kubernetes.Interface, in *ingest.Ingester) kube.Lis
 func openAdmissionBindings(c kubernetes.Interface, in *ingest.Ingester) kube.List[snapshot.Facts] {
 	type object = admissionv1.ValidatingAdmissionPolicyBinding
 	return typed[object, *object]{
-		client: c.AdmissionregistrationV1().RESTClient(), kind: snapshot.ValidatingBindings,
+		client: c.AdmissionregistrationV1().RESTClient(), ingester: in, kind: snapshot.ValidatingBindings,
 		facts: one(in.AdmissionBinding, func(f *snapshot.Facts) *[]snapshot.AdmissionBinding { return &f.AdmissionBindings }),
 	}.list()
 }

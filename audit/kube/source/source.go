@@ -20,6 +20,7 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/hostsource"
 	"github.com/eventuallytrue/audit/audit/ingest"
+	"github.com/eventuallytrue/audit/audit/ingest/budget"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
@@ -38,6 +39,8 @@ type Options struct {
 	ExternalDNSPrefixes []string
 	// HostSources are the kinds that snapshot.HostSources expands to.
 	HostSources []hostsource.Source
+	// Limits bound what is kept of objects.
+	Limits budget.Limits
 	// PageSize is that of kube.Options.
 	PageSize int64
 	// Parallel is the number of kinds read at once; 6 by default.
@@ -101,7 +104,8 @@ func (s *Source) Usage() kube.Usage { return s.client.Usage() }
 
 // ingester returns what makes facts, for one reader.
 func (s *Source) ingester() *ingest.Ingester {
-	return ingest.New(s.opts.OwnerKeys).KeepChannel(s.opts.ChannelAnnotation).ReadExternalDNS(s.opts.ExternalDNSPrefixes)
+	return ingest.New(s.opts.OwnerKeys).KeepChannel(s.opts.ChannelAnnotation).ReadExternalDNS(s.opts.ExternalDNSPrefixes).
+		Limit(s.opts.Limits)
 }
 
 // Read lists the given kinds in parallel. A deadline of the context leaves the kinds

@@ -26,10 +26,14 @@ type objectType[T any] interface {
 
 // typed turns the objects of a kind with a typed client into facts.
 type typed[O any, P objectType[O]] struct {
-	client rest.Interface
-	kind   snapshot.Kind
-	fields fieldSet
-	facts  sink[O]
+	client   rest.Interface
+	ingester *ingest.Ingester
+	kind     snapshot.Kind
+	fields   fieldSet
+	// hosts are the paths of the fields that hold a host each. An object with too many is
+	// not decoded.
+	hosts [][]protowire.Number
+	facts sink[O]
 }
 
 // sink adds the facts of an object. grow makes room for those of a number of objects.
@@ -81,6 +85,9 @@ func (t typed[O, P]) protobuf(body *bufio.Reader, p *kube.Page, f *snapshot.Fact
 		t.take(f, func() error {
 			var o O
 			var err error
+			if err = t.ingester.CheckHosts(t.countHosts(item)); err != nil {
+				return err
+			}
 			if lean, err = t.fields.appendTo(lean[:0], item); err == nil {
 				err = P(&o).Unmarshal(lean)
 			}
@@ -99,9 +106,7 @@ func (t typed[O, P]) protobuf(body *bufio.Reader, p *kube.Page, f *snapshot.Fact
 
 // take adds the facts of an object, or its fault if it can't be read.
 func (t typed[O, P]) take(f *snapshot.Facts, add func() error, fault func(error) snapshot.Fault) {
-	before := *f
-	if err := ingest.Safely(add); err != nil {
-		*f = before
+	if err := t.ingester.Add(f, add); err != nil {
 		ingest.AddFault(f, fault(fmt.Errorf("decode %s: %w", t.object(), err)))
 	}
 }
@@ -124,25 +129,52 @@ func (t typed[O, P]) json(body *bufio.Reader, p *kube.Page, f *snapshot.Facts) e
 	})
 }
 
+// countHosts returns how many hosts an object has.
+func (t typed[O, P]) countHosts(object []byte) int {
+	n := 0
+	for _, path := range t.hosts {
+		n += count(object, path)
+	}
+	return n
+}
+
+// count returns how many fields a message has at a path.
+func count(message []byte, path []protowire.Number) int {
+	n := 0
+	texts(message, func(number protowire.Number, value []byte) {
+		switch {
+		case number != path[0]:
+		case len(path) == 1:
+			n++
+		default:
+			n += count(value, path[1:])
+		}
+	})
+	return n
+}
+
+// texts calls a function for the fields of a message that hold texts or messages, as far
+// as it can be read.
+func texts(message []byte, found func(protowire.Number, []byte)) {
+	for len(message) > 0 {
+		number, kind, tag := protowire.ConsumeTag(message)
+		if tag < 0 {
+			return
+		}
+		size := protowire.ConsumeFieldValue(number, kind, message[tag:])
+		if size < 0 {
+			return
+		}
+		if kind == protowire.BytesType {
+			value, _ := protowire.ConsumeBytes(message[tag : tag+size])
+			found(number, value)
+		}
+		message = message[tag+size:]
+	}
+}
+
 // nameIn returns the namespace and the name in an object, as far as they can be read.
 func nameIn(object []byte) (namespace, name string) {
-	texts := func(message []byte, found func(protowire.Number, []byte)) {
-		for len(message) > 0 {
-			number, kind, tag := protowire.ConsumeTag(message)
-			if tag < 0 {
-				return
-			}
-			size := protowire.ConsumeFieldValue(number, kind, message[tag:])
-			if size < 0 {
-				return
-			}
-			if kind == protowire.BytesType {
-				value, _ := protowire.ConsumeBytes(message[tag : tag+size])
-				found(number, value)
-			}
-			message = message[tag+size:]
-		}
-	}
 	texts(object, func(n protowire.Number, metadata []byte) {
 		if n != 1 {
 			return

@@ -17,7 +17,11 @@ the only product with the seconds of an hour or a day in its expression.
 {{- with $change.for }}
 {{- $_ := set $rule "for" . }}
 {{- end }}
-{{- with $change.threshold }}
+{{- $threshold := $change.threshold }}
+{{- if and (eq $rule.alert "AuditSweepMissing") (not $threshold) }}
+{{- $threshold = include "audit.twoPeriods" $ }}
+{{- end }}
+{{- with $threshold }}
 {{- $seconds := get (dict "m" "60" "h" "3600" "d" "86400") (regexFind "[mhd]$" .) }}
 {{- $_ := set $rule "expr" (regexReplaceAll "[0-9]+ \\* (3600|86400)" $rule.expr (printf "%s * %s" (regexFind "^[0-9]+" .) $seconds)) }}
 {{- end }}
@@ -27,4 +31,17 @@ the only product with the seconds of an hour or a day in its expression.
 {{- $_ := set $group "rules" $kept }}
 {{- end }}
 {{- toYaml $spec }}
+{{- end }}
+
+{{- /* Twice the time between two sweeps, in minutes; empty if it is not known. */}}
+{{- define "audit.twoPeriods" -}}
+{{- $interval := .Values.deployment.interval }}
+{{- if eq .Values.mode "cronjob" }}
+{{- with include "audit.schedulePeriod" .Values.cronjob.schedule }}
+{{- printf "%dm" (div (mul 2 (int .)) 60) }}
+{{- end }}
+{{- else if regexMatch "^[1-9][0-9]*[mh]$" $interval }}
+{{- $unit := get (dict "m" 1 "h" 60) (regexFind "[mh]$" $interval) }}
+{{- printf "%dm" (mul 2 $unit (regexFind "^[0-9]+" $interval | int)) }}
+{{- end }}
 {{- end }}

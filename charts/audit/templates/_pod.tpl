@@ -152,7 +152,8 @@ extraEnv takes precedence.
 {{- range $kind, $secret := .Values.secrets }}
 {{- if $secret }}
 - name: {{ $kind }}
-  secret: {secretName: {{ quote $secret }}, defaultMode: 0440}
+  # Only delivery needs it: without it the sweep still runs, and says what it lacks.
+  secret: {secretName: {{ quote $secret }}, defaultMode: 0440, optional: true}
 {{- end }}
 {{- end }}
 {{- with .Values.extraVolumes }}

@@ -12,6 +12,7 @@ const jitter = 0.1
 // loop makes one sweep after another, never two at once.
 type loop struct {
 	interval time.Duration
+	jitter   time.Duration // how early or late a sweep may come; a tenth of the interval at least
 	sweep    func(context.Context) (worked bool)
 	health   *health
 	now      func() time.Time
@@ -35,6 +36,7 @@ func (l *loop) run(ctx context.Context) {
 // that takes longer is followed by a short pause all the same, so that a slow API
 // server is not under constant load.
 func (l *loop) pause(took time.Duration) time.Duration {
-	apart := time.Duration(float64(l.interval) * (1 + jitter*(2*l.random()-1)))
+	spread := max(float64(l.jitter), jitter*float64(l.interval))
+	apart := l.interval + time.Duration(spread*(2*l.random()-1))
 	return max(apart-took, l.interval/10)
 }

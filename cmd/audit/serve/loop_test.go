@@ -59,6 +59,15 @@ func TestLoopSweepsAtOnceAndThenEveryInterval(t *testing.T) {
 	}
 }
 
+func TestPauseIsAsEarlyOrLateAsTheJitter(t *testing.T) {
+	for random, want := range map[float64]time.Duration{0: 20 * time.Second, 0.5: time.Minute, 0.75: 80 * time.Second} {
+		l := &loop{interval: time.Minute, jitter: 40 * time.Second, random: func() float64 { return random }}
+		if got := l.pause(0); got != want {
+			t.Errorf("random %v: %s, want %s", random, got, want)
+		}
+	}
+}
+
 func TestPauseIsAnIntervalGiveOrTakeATenth(t *testing.T) {
 	for _, tt := range []struct {
 		random     float64

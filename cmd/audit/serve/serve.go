@@ -14,6 +14,9 @@ import (
 
 // Options are what the long-running mode needs.
 type Options struct {
+	// Jitter is how early or late a sweep may come, at most Interval, so that nobody knows
+	// when it is safe to break a rule for a moment.
+	Jitter   time.Duration
 	Interval time.Duration // between the starts of two sweeps
 	// Delivery is how long notifying owners may take after a sweep, which may be longer
 	// than the interval: one message a second is as fast as some receivers are.
@@ -60,7 +63,10 @@ func Run(ctx context.Context, o *Options) error {
 	// A whole sweep may take two intervals, besides notifying owners. One that still runs
 	// after three is stuck rather than slow, and /healthz reports it.
 	sweeps := &sweeper{publish: o.Sweep, now: o.Now, log: o.Log, meter: o.Meter, limit: 2*o.Interval + o.Delivery, findings: o.LogFindings}
-	rounds := &loop{interval: o.Interval, sweep: sweeps.sweep, health: state, now: o.Now, random: rand.Float64, sleep: kube.Sleep}
+	rounds := &loop{
+		interval: o.Interval, jitter: o.Jitter, sweep: sweeps.sweep, health: state, now: o.Now,
+		random: rand.Float64, sleep: kube.Sleep,
+	}
 	work := func(ctx context.Context) {
 		defer o.Meter.clear() // the next leader shows its own results
 		rounds.run(ctx)

@@ -231,6 +231,7 @@ func (c *checker) richLeaf(raw json.RawMessage, preformatted bool) *problem {
 		UserID      string          `json:"user_id"`
 		UsergroupID string          `json:"usergroup_id"`
 		Range       string          `json:"range"` // broadcast
+		ChannelID   string          `json:"channel_id"`
 		URL         string          `json:"url"`
 		Style       map[string]bool `json:"style"`
 	}
@@ -255,6 +256,8 @@ func (c *checker) richLeaf(raw json.RawMessage, preformatted bool) *problem {
 		sequence = "<@" + leaf.UserID + ">"
 	case leaf.Type == "usergroup" && leaf.UsergroupID != "":
 		sequence = "<!subteam^" + leaf.UsergroupID + ">"
+	case leaf.Type == "channel" && leaf.ChannelID != "":
+		sequence = "<#" + leaf.ChannelID + ">"
 	case leaf.Type == "broadcast" && slices.Contains([]string{"here", "channel", "everyone"}, leaf.Range):
 		sequence = "<!" + leaf.Range + ">"
 	case leaf.Type == "link" && leaf.URL != "" && leaf.Text != "":
