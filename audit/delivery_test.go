@@ -22,6 +22,8 @@ import (
 //     sendOutcome: a lost response, or a publisher that was killed, or paused until another
 //     one took over, between sending and recording;
 //   - the owner is told of a release only if they may know of the finding;
+//   - where the API server drops what a notification can do without, only the memory of
+//     attempts is lost: the owner of one may not be told of its end;
 //   - once nothing fails any more, one publisher tells all that is due, and then writes
 //     nothing. What the owner was told last is true then, unless a publisher was paused
 //     between its last look at its claim and the message, until another one took over.
@@ -30,12 +32,15 @@ func TestDeliveryMachine(t *testing.T) {
 		name   string
 		leased bool
 		skew   time.Duration // of the second deliverer's clock
+		drops  bool
 		depth  int
 	}{
-		{"with the Lease", true, 0, 7},
-		{"without the Lease, 11 minutes apart", false, 11 * time.Minute, 7},
-		{"without the Lease, 11 minutes behind", false, -11 * time.Minute, 7},
-		{"with the Lease, a day apart", true, 24 * time.Hour, 6},
+		{"with the Lease", true, 0, false, 7},
+		{"without the Lease, 11 minutes apart", false, 11 * time.Minute, false, 7},
+		{"without the Lease, 11 minutes behind", false, -11 * time.Minute, false, 7},
+		{"with the Lease, a day apart", true, 24 * time.Hour, false, 6},
+		{"with the Lease, and fields are dropped", true, 0, true, 6},
+		{"without the Lease, and fields are dropped", false, 11 * time.Minute, true, 6},
 	} {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +49,7 @@ func TestDeliveryMachine(t *testing.T) {
 				depth -= 2
 			}
 			m := &deliveryMachine{t: t, visited: map[string]int{}}
-			first := deliveryWorld{now: now, violated: true, owner: "team-a"}
+			first := deliveryWorld{now: now, violated: true, owner: "team-a", drops: w.drops}
 			for i := range first.publishers {
 				first.publishers[i] = deliverer{name: fmt.Sprintf("p%d", i), leased: w.leased}
 			}
@@ -62,6 +67,7 @@ type deliveryWorld struct {
 	owner    string
 	returns  int // how often the violation came back or the owner got it back
 
+	drops      bool // the API server drops what a notification can do without
 	stored     audit.Stored
 	exists     bool
 	version    int
@@ -218,6 +224,13 @@ func (w *deliveryWorld) reconcile(at time.Time) audit.Transition {
 func (w *deliveryWorld) put(r audit.Record) {
 	w.version++
 	w.exists = true
+	if w.drops {
+		r.Notifications = slices.Clone(r.Notifications)
+		for i := range r.Notifications {
+			n := &r.Notifications[i]
+			n.Attempt, n.Error, n.Claim.WithLease = audit.Attempt{}, "", false
+		}
+	}
 	w.stored = audit.Stored{Record: r, Version: fmt.Sprint(w.version)}
 }
 
@@ -388,6 +401,9 @@ func (w deliveryWorld) settles() string {
 	}
 	if w.late {
 		return "" // no receiver can tell that it comes too late
+	}
+	if w.drops && w.excused != "" {
+		return "" // nothing says that the owner may know of it
 	}
 	last := ""
 	if all := strings.Fields(w.told); len(all) > 0 {

@@ -11,16 +11,19 @@ import (
 
 // Finding is a violation with an identity, owners and a life.
 type Finding struct {
-	ID        string // rules.ID of rule and subject
-	Rule      string
-	Severity  rules.Severity
-	Subject   rules.Subject
-	Verdict   string
-	Culprit   string   // the namespace that caused it; empty if none did, or it is not stored
-	Owners    []string // the names of those who are notified, sorted
-	Message   string
-	Cause     string
-	Remedy    string
+	ID       string // rules.ID of rule and subject
+	Rule     string
+	Severity rules.Severity
+	Subject  rules.Subject
+	Verdict  string
+	Culprit  string   // the namespace that caused it; empty if none did, or it is not stored
+	Owners   []string // the names of those who are notified, sorted
+	Message  string
+	Cause    string
+	Remedy   string
+	// Fix is what would end the finding, as YAML with comments, where that is known and was
+	// asked for; see package remedy. It is not stored.
+	Fix       string
 	State     State
 	FirstSeen time.Time
 	Objects   []rules.Object // by creation, then reference

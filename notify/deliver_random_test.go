@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,13 +118,30 @@ func (l *life) sweep(t *testing.T, name string, two, leased, deadly bool) {
 	l.faults(stores, deadly)
 	stored, _, _ := l.store.Load(t.Context())
 	var wait sync.WaitGroup
+	outcomes := make([][]audit.Delivery, len(stores))
 	for i, s := range stores {
 		d := l.deliverer(fmt.Sprintf("%s-%d", name, i), leased)
 		d.Store = s
-		wait.Go(func() { d.Deliver(t.Context(), stored) })
+		wait.Go(func() { outcomes[i] = d.Deliver(t.Context(), stored) })
 	}
 	wait.Wait()
 	l.slack.refuse, l.slack.answer = nil, nil
+	l.success(t, slices.Concat(outcomes...), slices.ContainsFunc(stores, (*killable).isDead))
+}
+
+// success checks that a delivery is only a success if nothing is due.
+func (l *life) success(t *testing.T, outcomes []audit.Delivery, killed bool) {
+	t.Helper()
+	if killed || len(audit.Undelivered(outcomes)) > 0 {
+		return
+	}
+	for _, s := range l.store.held {
+		for _, n := range s.Notifications {
+			if n.Pending != "" && s.DampedUntil(&n, l.now).IsZero() {
+				t.Errorf("a success, and %s has %+v: %+v", s.ID, n, outcomes)
+			}
+		}
+	}
 }
 
 func TestDeliveryNeitherLosesNorDoubles(t *testing.T) {

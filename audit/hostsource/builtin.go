@@ -34,8 +34,8 @@ var builtIn = sync.OnceValue(func() []Source {
 			Versions: []string{"v1"}, Hosts: mustCompile(contourHosts),
 			Fields: []string{"spec.virtualhost"},
 		},
-		traefik("ingressroutes", "IngressRoute", "traefik.containo.us", NoProxies),
-		traefik("ingressroutes", "IngressRoute", "traefik.io", NoProxies),
+		traefik("ingressroutes", "IngressRoute", "traefik.containo.us", HTTPEntryPoints),
+		traefik("ingressroutes", "IngressRoute", "traefik.io", HTTPEntryPoints),
 		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.containo.us", TCPEntryPoints),
 		traefik("ingressroutetcps", "IngressRouteTCP", "traefik.io", TCPEntryPoints),
 		{

@@ -54,9 +54,10 @@ type Proxies string
 
 // The values of Proxies.
 const (
-	NoProxies      Proxies = ""
-	IstioGateways  Proxies = "gateways of Istio"
-	TCPEntryPoints Proxies = "entry points of Traefik for TCP"
+	NoProxies       Proxies = ""
+	IstioGateways   Proxies = "gateways of Istio"
+	TCPEntryPoints  Proxies = "entry points of Traefik for TCP"
+	HTTPEntryPoints Proxies = "entry points of Traefik for HTTP"
 )
 
 // Claims are the hosts that an object claims.
@@ -83,7 +84,10 @@ func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error
 	}
 	var bindings []snapshot.Binding
 	var more, unread []string
+	var ranks map[string]int
 	switch s.Proxies {
+	case HTTPEntryPoints:
+		bindings, ranks, unread = httpEntryPoints(object)
 	case IstioGateways:
 		bindings, more, unread = istioBindings(object)
 	case TCPEntryPoints:
@@ -93,6 +97,9 @@ func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error
 	}
 	c := s.claims(append(values, more...), unread)
 	c.Bindings = bindings
+	for i := range c.Hosts {
+		c.Hosts[i].Rank = ranks[strings.ToLower(c.Hosts[i].Host)]
+	}
 	if !s.Solvers.IsZero() {
 		marks, err := s.Solvers.Eval(ctx, object)
 		// What can't be told is no solver: its claim counts.

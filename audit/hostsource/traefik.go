@@ -1,6 +1,7 @@
 package hostsource
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -132,12 +133,29 @@ func (w *hostCollector) matcher(call *ast.CallExpr, not bool) bool {
 // (pkg/provider/kubernetes/crd). That a rule also asks for a client's address or
 // protocol is not read.
 func entryPoints(object map[string]any) (bindings []snapshot.Binding, unread []string) {
+	at, err := entryPointsOf(object)
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	lane := snapshot.Lane{Prefix: "tcp "}
+	if _, tls, _ := unstructured.NestedFieldNoCopy(object, "spec", "tls"); tls {
+		lane.Prefix = "tls "
+	}
+	for i := range at {
+		at[i].Lanes = []snapshot.Lane{lane}
+	}
+	return at, nil
+}
+
+// entryPointsOf returns the entry points of the routers of an object, one without a name
+// for all of them.
+func entryPointsOf(object map[string]any) (at []snapshot.Binding, err error) {
 	named, _, err := unstructured.NestedStringSlice(object, "spec", "entryPoints")
 	switch {
 	case err != nil:
-		return nil, []string{"entry points that are not a list of texts"}
+		return nil, errors.New("entry points that are not a list of texts")
 	case len(named) > maxBindings:
-		return nil, []string{fmt.Sprintf("more than %d entry points", maxBindings)}
+		return nil, fmt.Errorf("more than %d entry points", maxBindings)
 	case len(named) == 0:
 		named = []string{""}
 	}
@@ -145,14 +163,10 @@ func entryPoints(object map[string]any) (bindings []snapshot.Binding, unread []s
 	if class = clean(class); class == "traefik" {
 		class = ""
 	}
-	lane := snapshot.Lane{Prefix: "tcp "}
-	if _, tls, _ := unstructured.NestedFieldNoCopy(object, "spec", "tls"); tls {
-		lane.Prefix = "tls "
-	}
 	for _, name := range named {
-		bindings = append(bindings, snapshot.Binding{EntryPoint: clean(name), Class: class, Lanes: []snapshot.Lane{lane}})
+		at = append(at, snapshot.Binding{EntryPoint: clean(name), Class: class})
 	}
-	return bindings, nil
+	return at, nil
 }
 
 // isTraefikExpression reports whether a value is a matcher that traefikHosts returns as it

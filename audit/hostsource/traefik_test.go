@@ -1,10 +1,13 @@
 package hostsource_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 func TestTraefikHosts(t *testing.T) {
@@ -101,6 +104,52 @@ func TestTraefikEntryPoints(t *testing.T) {
 		}
 		if got := spell(claims); got != c.hosts {
 			t.Errorf("%s: hosts %q, want %q", c.says, got, c.hosts)
+		}
+	}
+}
+
+func TestTraefikRouters(t *testing.T) {
+	source := builtIn(t, "ingressroutes.traefik.io")
+	for _, c := range []struct {
+		rule  string
+		lanes string // of every host
+		ranks string
+	}{
+		{"Host(`a.x`)", "", "a.x:11"},
+		{"PathPrefix(`/`)", "[http /:15]", ""},
+		{"PathPrefix(`/a`) && PathPrefix(`/`)", "[http /a:35]", ""},
+		{"Path(`/a`)", "[http /a$:10]", ""},
+		{"Path(`/a/{id}`)", "[http /a/:15]", ""},
+		{"Path(`/a`, `/b`)", "[http :16]", ""},
+		{"PathRegexp(`^/a+`)", "[http /a:18]", ""},
+		{"PathRegexp(`a`)", "[http :15]", ""},
+		{"Host(`a.x`) || PathPrefix(`/b`)", "[http /b:31]", "a.x:31"},
+		{"Host(`a.x`) && (PathPrefix(`/`) || Method(`GET`))", "", "a.x:49"},
+		{"HostRegexp(`.+`)", "[http :16]", ""},
+		{"HostRegexp(`{any:.*}`) && Host(`a.x`)", "", "a.x:37"},
+		{"HostRegexp(`^[a-z]+\\.x$`)", "", ""},
+		{"!Host(`a.x`)", "[http :12]", ""},
+		{"!(Host(`a.x`) || PathPrefix(`/`))", "[http :33]", ""},
+		{"!(!Host(`a.x`) && Method(`GET`))", "[http :32]", "a.x:32"},
+		{"Headers(`X`, `y`)", "[http :17]", ""},
+		{"Host(`a.x`) +", "", ""},
+	} {
+		claims := read(t, source, map[string]any{"spec": map[string]any{
+			"entryPoints": []any{"web"}, "routes": []any{map[string]any{"match": c.rule}, map[string]any{"match": "Host(`b.x`)", "priority": int64(-7)}},
+		}})
+		var lanes, ranks string
+		for _, l := range claims.Bindings[0].Lanes {
+			lanes += fmt.Sprintf("[%s:%d]", strings.ReplaceAll(l.Prefix, snapshot.EndOfLane, "$"), l.Rank)
+		}
+		for _, h := range claims.Hosts {
+			if h.Host != "b.x" {
+				ranks += fmt.Sprintf("%s:%d", h.Host, h.Rank)
+			} else if h.Rank != -7 {
+				t.Errorf("%s: priority %d, want -7", c.rule, h.Rank)
+			}
+		}
+		if lanes != c.lanes || ranks != c.ranks {
+			t.Errorf("%s: every host %s, want %s; hosts %s, want %s", c.rule, lanes, c.lanes, ranks, c.ranks)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package ingest
 import (
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -17,6 +18,8 @@ const (
 	annotationClass        = "kubernetes.io/ingress.class"
 	annotationDefaultClass = "ingressclass.kubernetes.io/is-default-class"
 	annotationALBGroup     = "alb.ingress.kubernetes.io/group.name"
+	annotationEntryPoints  = "traefik.ingress.kubernetes.io/router.entrypoints"
+	annotationPriority     = "traefik.ingress.kubernetes.io/router.priority"
 
 	labelSolver    = "acme.cert-manager.io/http01-solver"
 	challengeGroup = "acme.cert-manager.io"
@@ -41,6 +44,7 @@ func (in *Ingester) Ingress(o *networkingv1.Ingress) snapshot.Ingress {
 	} else if o.Spec.IngressClassName != nil {
 		f.Class = in.intern(*o.Spec.IngressClassName)
 	}
+	in.addRouter(&f, o)
 	hosts := make([]string, len(o.Spec.Rules))
 	for i := range o.Spec.Rules {
 		hosts[i] = o.Spec.Rules[i].Host
@@ -51,6 +55,35 @@ func (in *Ingester) Ingress(o *networkingv1.Ingress) snapshot.Ingress {
 		f.TLSHosts = append(f.TLSHosts, o.Spec.TLS[i].Hosts...)
 	}
 	return f
+}
+
+// addRouter adds what the routers have in common that Traefik makes of an Ingress
+// (pkg/provider/kubernetes/ingress). One that has only a default backend comes after all
+// others.
+func (in *Ingester) addRouter(f *snapshot.Ingress, o *networkingv1.Ingress) {
+	if named, ok := o.Annotations[annotationEntryPoints]; ok {
+		for _, name := range strings.Split(named, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				f.EntryPoints = append(f.EntryPoints, in.intern(name))
+			}
+		}
+	}
+	if priority, ok := o.Annotations[annotationPriority]; ok {
+		f.Priority, _ = strconv.Atoi(priority)
+	}
+	for i := range o.Spec.Rules {
+		rule := &o.Spec.Rules[i]
+		if rule.Host != "" || rule.HTTP == nil {
+			continue
+		}
+		for _, p := range rule.HTTP.Paths {
+			matcher := "PathPrefix"
+			if p.PathType != nil && *p.PathType == networkingv1.PathTypeExact {
+				matcher = "Path"
+			}
+			f.EveryHostRule = max(f.EveryHostRule, len(matcher)+len("(``)")+len(p.Path))
+		}
+	}
 }
 
 // dedicatedMode reports whether annotations ask Cilium for a load balancer for the

@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"audit":            {"audit/config", "rules", "rules/snapshot"},
 	"audit/remedy":     {"audit", "audit/ingest", "rules", "rules/snapshot"},
 	"audit/api":        {},
-	"audit/hostsource": {"rules/snapshot"},
+	"audit/hostsource": {"rules/hosts/expression", "rules/snapshot"},
 	"audit/config":     {"audit/hostsource", "rules", "rules/snapshot"},
 	"audit/ingest":     {"audit/ingest/budget", "audit/ingest/calico", "audit/ingest/cilium", "audit/hostsource", "rules/snapshot"},
 	// How an object of an engine becomes a fact does not depend on the source.
@@ -52,7 +52,8 @@ var arrows = map[string][]string{
 	"charts":            {},
 	"notify":            {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
 	"notify/visible":    {},
-	"notify/html":       {"audit", "notify/visible", "rules", "rules/snapshot"},
+	"notify/slack":      {"notify", "notify/report", "notify/visible", "audit", "rules"},
+	"notify/html":       {"audit", "notify/report", "notify/visible", "rules", "rules/snapshot"},
 	"notify/webhook":    {"notify", "notify/report", "notify/visible", "audit"},
 	"notify/metrics":    {"audit", "rules", "rules/snapshot"},
 	// The fake Slack shares no code with what it checks.
@@ -101,6 +102,7 @@ var onlyTests = map[string][]string{
 	"e2e/kubetest":           {"e2e/node", "e2e/kubetest/withcluster", "e2e/bench"},
 	"e2e/bench/estate":       {"e2e/bench"},
 	"notify/slack/fakeslack": {"notify/slack/fakeslack/fakeslackd"},
+	"e2e/memapi":             {},
 	"e2e/promtest":           {},
 	"e2e/node":               {},
 }

@@ -94,3 +94,43 @@ func compareReports(t *testing.T, want, got *report.Report) {
 	}
 	compareEvaluations(t, want, got)
 }
+
+// TestFixesEndTheirFindings applies every object that is printed as a fix, as a user does:
+// its findings are gone in the next sweep, and no other one was opened.
+func TestFixesEndTheirFindings(t *testing.T) {
+	c := control.Cluster(t)
+	applyEstate(t, c)
+	at := []string{"--kubeconfig", c.Kubeconfig(kubetest.Admin)}
+	before := map[string]bool{}
+	ended := map[string]string{}
+	var files []string
+	for _, f := range sweep(t, exitFindings, at...).Findings {
+		before[f.ID] = true
+		if !strings.Contains(f.Fix, "\nkind: ") {
+			continue
+		}
+		printed := execute(append([]string{"explain", f.ID, "--fix"}, at...)...)
+		if printed.code != 0 || printed.stdout != f.Fix {
+			t.Fatalf("audit explain %s --fix: exit code %d, got\n%s%s\nwant\n%s", f.ID, printed.code, printed.stdout, printed.stderr, f.Fix)
+		}
+		ended[f.ID] = f.Message
+		files = append(files, filepath.Join(t.TempDir(), "fix.yaml"))
+		if err := os.WriteFile(files[len(files)-1], []byte(printed.stdout), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range files {
+		kubectl(t, c, "apply", "--server-side", "--force-conflicts", "-f", file)
+	}
+	if len(ended) < 5 {
+		t.Errorf("%d findings have an object to apply, want at least 5", len(ended))
+	}
+	for _, f := range sweep(t, exitFindings, at...).Findings {
+		if !before[f.ID] {
+			t.Errorf("opened: %s", f.Message)
+		}
+		if ended[f.ID] != "" {
+			t.Errorf("not ended: %s", f.Message)
+		}
+	}
+}

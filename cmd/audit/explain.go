@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type explainOptions struct {
 	readOptions
 	previousPath string
 	color        string
+	fix          bool
 }
 
 func newExplain(c command) *cobra.Command {
@@ -48,6 +50,10 @@ Exit codes:
   audit explain shop.example.com
   audit explain "shop (Egress)"
 
+  # Review what would end it, and apply it
+  audit explain "shop (Egress)" --fix > fix.yaml
+  kubectl apply -f fix.yaml
+
   # Explain a finding of an earlier report, without a cluster
   audit explain 22b8ffb --previous report.json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -61,6 +67,7 @@ Exit codes:
 	flags := cmd.Flags()
 	o.addFlags(flags)
 	flags.StringVar(&o.previousPath, "previous", "", "Take the finding from this report, printed with -o json or -o yaml, and sweep nothing")
+	flags.BoolVar(&o.fix, "fix", false, "Print only what would end the finding: YAML to review and apply, or the commands to run as comments")
 	addColor(flags, &o.color)
 	return cmd
 }
@@ -87,6 +94,9 @@ func (o *explainOptions) run(ctx context.Context, flags *pflag.FlagSet, name str
 	if !report.SameLine(found) && !sameName(found) {
 		return ambiguous(name, found)
 	}
+	if o.fix {
+		return o.writeFix(found)
+	}
 	if o.format == report.JSON || o.format == report.YAML {
 		err = report.WriteRecords(o.out, o.format, found)
 	} else {
@@ -94,6 +104,30 @@ func (o *explainOptions) run(ctx context.Context, flags *pflag.FlagSet, name str
 	}
 	if err != nil {
 		return &exitError{exitIncomplete, err}
+	}
+	return nil
+}
+
+// writeFix prints what would end findings, each text once.
+func (o *explainOptions) writeFix(found []audit.Record) error {
+	var fixes []string
+	for _, r := range found {
+		if r.Fix != "" && !slices.Contains(fixes, r.Fix) {
+			fixes = append(fixes, r.Fix)
+		}
+	}
+	if len(fixes) == 0 {
+		return &exitError{exitUsage, fmt.Errorf("no fix is known for %s: %s", found[0].Subject, found[0].Remedy)}
+	}
+	for i, fix := range fixes {
+		if i > 0 {
+			fmt.Fprintln(o.out, "---")
+		}
+		for line := range strings.Lines(fix) {
+			if _, err := fmt.Fprintln(o.out, safeLine(line)); err != nil {
+				return &exitError{exitIncomplete, fmt.Errorf("print the fix: %w", err)}
+			}
+		}
 	}
 	return nil
 }
@@ -140,6 +174,7 @@ func (o *explainOptions) findings(ctx context.Context, flags *pflag.FlagSet) (kn
 	if err != nil {
 		return known{}, time.Time{}, &exitError{exitIncomplete, fmt.Errorf("sweep: %w", err)}
 	}
+	setFixes(res, &o.config)
 	k := known{records: report.Records(res.Findings), where: o.config.Cluster, complete: res.Complete()}
 	if failures := res.Failures(); len(failures) > 0 {
 		k.reason = failures[0].Where + ": " + failures[0].Reason

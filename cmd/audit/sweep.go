@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/audit/kube"
 	"github.com/eventuallytrue/audit/audit/remedy"
 	"github.com/eventuallytrue/audit/cmd/audit/serve"
@@ -222,10 +223,22 @@ func (o *sweepOptions) run(ctx context.Context) error {
 
 // write prints the report.
 func (o *sweepOptions) write(res *audit.Result) error {
-	if o.format == report.HTML {
-		return html.Write(o.out, res, remedy.Find(res, o.config.Owners.Keys[0]))
+	switch o.format {
+	case report.HTML:
+		setFixes(res, &o.config)
+		return html.Write(o.out, res)
+	case report.JSON, report.YAML:
+		setFixes(res, &o.config)
 	}
 	return report.Write(o.out, o.format, res, o.layout)
+}
+
+// setFixes sets what would end each finding.
+func setFixes(res *audit.Result, c *config.Config) {
+	fixes := remedy.Find(res, c.Owners.Keys[0])
+	for i := range res.Findings {
+		res.Findings[i].Fix = fixes[res.Findings[i].ID]
+	}
 }
 
 // unpublished returns the failures that a user should see who does not read the report:

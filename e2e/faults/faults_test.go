@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,28 +23,85 @@ var control = &kubetest.Shared{}
 
 func TestMain(m *testing.M) { os.Exit(control.Main(m)) }
 
-// fewSeeds is the default number of runs.
-const fewSeeds = "30"
+// The default numbers of runs: in memory, and in a real cluster.
+const (
+	fewSeeds     = "300"
+	fewRealSeeds = "20"
+)
 
-// TestLawsHoldThroughFaults plays random runs, each seeded by its number.
+// TestLawsHoldThroughFaults plays random runs, each seeded by its number, in memory.
 // AUDIT_FAULT_SEEDS is the number of runs, AUDIT_FAULT_SEED the first seed.
 func TestLawsHoldThroughFaults(t *testing.T) {
-	l := newLab(t)
+	const atOnce = 16 // most of a run is waiting
 	first := number(t, cmp.Or(os.Getenv("AUDIT_FAULT_SEED"), "1"))
 	seeds := number(t, cmp.Or(os.Getenv("AUDIT_FAULT_SEEDS"), fewSeeds))
 	sum := totals{faults: map[string]int{}}
-	broken := 0
-	for seed := first; seed < first+seeds; seed++ {
-		ok := t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			p := newPlan(seed)
-			api, slack := p.faults(seed)
-			l.run(t, p, api, slack, &sum)
+	var next, broken atomic.Uint64
+	began := time.Now()
+	var group sync.WaitGroup
+	for range atOnce {
+		group.Go(func() {
+			for n := next.Add(1); n <= seeds; n = next.Add(1) {
+				if !play(t, first+n-1, func(t *testing.T) *lab { return newLab(t, newMemoryCluster(t)) }, &sum) {
+					broken.Add(1)
+				}
+			}
 		})
-		if !ok {
+	}
+	group.Wait()
+	sum.log(t, broken.Load(), seeds, time.Since(began))
+}
+
+// TestLawsHoldInARealCluster plays the first of these runs in a real cluster.
+// AUDIT_FAULT_REAL_SEEDS is their number.
+func TestLawsHoldInARealCluster(t *testing.T) {
+	l := newRealLab(t)
+	first := number(t, cmp.Or(os.Getenv("AUDIT_FAULT_SEED"), "1"))
+	seeds := number(t, cmp.Or(os.Getenv("AUDIT_FAULT_REAL_SEEDS"), fewRealSeeds))
+	sum := totals{faults: map[string]int{}}
+	var broken uint64
+	began := time.Now()
+	for seed := first; seed < first+seeds; seed++ {
+		if !play(t, seed, func(*testing.T) *lab { return l }, &sum) {
 			broken++
 		}
 	}
-	t.Logf("%d of %d runs broke a law\n%s", broken, seeds, &sum)
+	sum.log(t, broken, seeds, time.Since(began))
+}
+
+// play plays the run of a seed. It reports whether all laws held.
+func play(t *testing.T, seed uint64, in func(*testing.T) *lab, sum *totals) bool {
+	t.Helper()
+	return t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+		p := newPlan(seed)
+		api, slack := p.faults(seed)
+		in(t).run(t, p, api, slack, sum)
+	})
+}
+
+// TestSignalsWhileSlackIsSlow ends twenty publishers, one at each of as many requests,
+// while Slack takes 1.5 seconds for each response. What is under way finishes within the
+// grace and is recorded, so that each owner is told each event once.
+func TestSignalsWhileSlackIsSlow(t *testing.T) {
+	const endings = 20
+	sum := totals{faults: map[string]int{}}
+	var group sync.WaitGroup
+	for i := range endings {
+		group.Go(func() {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				p := &plan{Sweeps: 1, slow: 1500 * time.Millisecond, Acts: []act{{End: 60 + 4*i, Slow: true, World: world{
+					Claims: [teams][hosts]bool{{true, true}, {true, false, true}, {false, true, true}}, Denies: [teams]int{0, 1, 2},
+				}}}}
+				api, slack := p.faults(uint64(i))
+				newLab(t, newMemoryCluster(t)).run(t, p, api, slack, &sum)
+			})
+		})
+	}
+	group.Wait()
+	t.Logf("%d messages, %d of %d notifications repeated", sum.messages, sum.duplicates, sum.notifications)
+	if sum.duplicates > 0 || sum.failed == 0 {
+		t.Errorf("%d repeated, and %d publishers were ended", sum.duplicates, sum.failed)
+	}
 }
 
 func number(t *testing.T, text string) uint64 {
@@ -61,7 +120,7 @@ func TestLawsHoldInRunsThatBrokeThem(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("find runs: %v", err)
 	}
-	l := newLab(t)
+	l := newRealLab(t)
 	sum := totals{faults: map[string]int{}}
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
@@ -90,7 +149,12 @@ func (l *lab) run(t *testing.T, p *plan, faults func(kubetest.Step) kubetest.Fau
 	s := &stage{lab: l, plan: p, clock: newClock(), slack: fakeslack.NewScript(slackFaults)}
 	s.script = kubetest.NewScript(faults, mayStale(func() bool { return s.publishing.Load() }))
 	s.board = newWorkspace(t, s.slack)
-	s.proxy = l.cluster.StartProxy(t, s.script.Decide)
+	s.board.before = func() {
+		s.step()
+		s.gate.RLock()
+		defer s.gate.RUnlock()
+	}
+	s.faulty = l.cluster.disturbed(t, s.decide(t))
 	h := &history{plan: p, board: s.board}
 	for n, a := range p.Acts {
 		s.act = n

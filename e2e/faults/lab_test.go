@@ -3,6 +3,9 @@ package faults
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -15,21 +18,116 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/api/v1alpha1"
 	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/audit/kube/store"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
+	"github.com/eventuallytrue/audit/e2e/memapi"
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // home is the namespace of the findings, and the name of the Lease.
 const home = "audit"
 
-// lab is the cluster that all runs use, one after the other.
+// cluster is an API server.
+type cluster interface {
+	config() *rest.Config
+	// disturbed returns a config whose requests are disturbed.
+	disturbed(t *testing.T, decide kubetest.Decide) *rest.Config
+	removeFindings(t *testing.T)
+	freeLease(ctx context.Context) (holder string, err error)
+	// drop makes the API server drop fields; it returns false if it can't.
+	drop(paths []string) bool
+}
+
+// realCluster is one of its own processes.
+type realCluster struct{ *kubetest.Cluster }
+
+func (c realCluster) config() *rest.Config { return c.Config(kubetest.Admin) }
+
+func (c realCluster) disturbed(t *testing.T, decide kubetest.Decide) *rest.Config {
+	return c.StartProxy(t, decide).Config(kubetest.Admin)
+}
+
+func (c realCluster) removeFindings(t *testing.T) {
+	t.Helper()
+	client, err := dynamic.NewForConfig(c.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := client.Resource(v1alpha1.GroupVersion().WithResource(v1alpha1.Resource)).Namespace(home)
+	if err := findings.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c realCluster) freeLease(ctx context.Context) (string, error) {
+	return c.FreeLease(ctx, home, home)
+}
+
+func (realCluster) drop(paths []string) bool { return len(paths) == 0 }
+
+// memoryCluster is in memory: a run takes a tenth of the time.
+type memoryCluster struct {
+	api *memapi.Server
+	url string
+}
+
+func newMemoryCluster(t *testing.T) *memoryCluster {
+	c := &memoryCluster{api: &memapi.Server{}}
+	c.url = serve(t, c.api)
+	return c
+}
+
+// serve serves until the end of the test, and returns the URL.
+func serve(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Aborted connections are intended. Close waits for no request that hangs.
+	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	t.Cleanup(func() { _ = server.Close() })
+	return "http://" + listener.Addr().String()
+}
+
+func (c *memoryCluster) config() *rest.Config { return &rest.Config{Host: c.url} }
+
+func (c *memoryCluster) disturbed(t *testing.T, decide kubetest.Decide) *rest.Config {
+	return &rest.Config{Host: serve(t, kubetest.Disturb(c.api, decide))}
+}
+
+func (c *memoryCluster) removeFindings(*testing.T) { c.api.Remove(v1alpha1.Resource) }
+
+func (c *memoryCluster) freeLease(ctx context.Context) (string, error) {
+	client, err := kubernetes.NewForConfig(c.config())
+	if err != nil {
+		return "", err
+	}
+	leases := client.CoordinationV1().Leases(home)
+	l, err := leases.Get(ctx, home, metav1.GetOptions{})
+	if err != nil || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
+		return "", err
+	}
+	holder, nobody := *l.Spec.HolderIdentity, ""
+	l.ResourceVersion, l.Spec.HolderIdentity = "", &nobody
+	_, err = leases.Update(ctx, l, metav1.UpdateOptions{})
+	return holder, err
+}
+
+func (c *memoryCluster) drop(paths []string) bool {
+	c.api.Drop(paths...)
+	return true
+}
+
+// lab is the cluster that several runs use, one after the other.
 type lab struct {
-	cluster *kubetest.Cluster
+	cluster cluster
 	client  kubernetes.Interface
 	store   *store.Store // bypasses the faults
 	source  *source.Source
@@ -37,21 +135,30 @@ type lab struct {
 	truth   truth // of the current world, nil if not yet observed
 }
 
-func newLab(t *testing.T) *lab {
+// newRealLab returns a lab in a real cluster.
+func newRealLab(t *testing.T) *lab {
 	t.Helper()
 	c := control.Cluster(t)
 	if err := c.InstallCRDs(t.Context(), filepath.Join("..", "..", "audit", "api", "v1alpha1")); err != nil {
 		t.Fatal(err)
 	}
+	l := newLab(t, realCluster{c})
+	// The API server delays creations of a new kind for this long.
+	time.Sleep(2100 * time.Millisecond)
+	return l
+}
+
+func newLab(t *testing.T, c cluster) *lab {
+	t.Helper()
 	l := &lab{cluster: c}
 	var err error
-	if l.client, err = kubernetes.NewForConfig(c.Config(kubetest.Admin)); err != nil {
+	if l.client, err = kubernetes.NewForConfig(c.config()); err != nil {
 		t.Fatal(err)
 	}
-	if l.store, err = store.New(c.Config(kubetest.Admin), home, store.Options{}); err != nil {
+	if l.store, err = store.New(c.config(), home, store.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	l.source = l.newSource(t, c.Config(kubetest.Admin))
+	l.source = l.newSource(t, c.config())
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home}}
 	if _, err := l.client.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -61,29 +168,20 @@ func newLab(t *testing.T) *lab {
 		t.Fatal(err)
 	}
 	createNamespaces(t, l.client)
-	// The API server delays creations of a new kind for this long.
-	time.Sleep(2100 * time.Millisecond)
 	return l
 }
 
 // clear deletes all findings and frees the lease.
 func (l *lab) clear(t *testing.T) {
 	t.Helper()
-	client, err := dynamic.NewForConfig(l.cluster.Config(kubetest.Admin))
-	if err != nil {
-		t.Fatal(err)
-	}
-	findings := client.Resource(v1alpha1.GroupVersion().WithResource(v1alpha1.Resource)).Namespace(home)
-	if err := findings.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	l.cluster.removeFindings(t)
 	l.freeLease(t)
 }
 
 // freeLease clears the Lease, as if it had expired, and returns its former holder.
 func (l *lab) freeLease(t *testing.T) string {
 	t.Helper()
-	holder, err := l.cluster.FreeLease(t.Context(), home, home)
+	holder, err := l.cluster.freeLease(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

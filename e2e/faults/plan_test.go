@@ -22,6 +22,12 @@ type plan struct {
 	Acts []act
 	// Sweeps is the number of sweeps that must see a violation before it is opened.
 	Sweeps int
+	// Most is how many owners a finding keeps, or zero for as many as there are.
+	Most int `json:",omitempty"`
+	// Drop are the fields that the API server drops until the clean sweeps.
+	Drop []string `json:",omitempty"`
+
+	slow time.Duration // what a slow Slack takes, unless zero
 }
 
 // act is a sweep and the changes before it.
@@ -31,6 +37,13 @@ type act struct {
 	// for no change.
 	Change *world        `json:",omitempty"`
 	Later  time.Duration // after the previous act
+	// End is the number of the request at which the publisher gets a signal, Pause that of
+	// the write at which it is paused until another one has taken over the Lease and has
+	// published; zero: none.
+	End   int           `json:",omitempty"`
+	Pause int           `json:",omitempty"`
+	Skew  time.Duration `json:",omitempty"` // of the publisher's clock
+	Slow  bool          `json:",omitempty"` // Slack takes a while for each response
 
 	odds  kubetest.Odds
 	slack float64
@@ -68,8 +81,42 @@ func newPlan(seed uint64) *plan {
 		}
 		p.Acts = append(p.Acts, a)
 	}
+	p.disturb(rand.New(rand.NewPCG(seed, 9)))
 	return p
 }
+
+// disturb draws what goes wrong besides requests.
+func (p *plan) disturb(r *rand.Rand) {
+	if r.IntN(6) == 0 {
+		p.Most = 2
+	}
+	if r.IntN(6) == 0 {
+		const of = "status.notifications[]"
+		p.Drop = [][]string{
+			{of + ".attempts", of + ".attemptID", of + ".attemptedAt"}, {of + ".claimedWithLease"}, {of + ".error"}, {of + ".pending"}, {"status.notifications"},
+		}[r.IntN(5)]
+	}
+	for i := range p.Acts {
+		a := &p.Acts[i]
+		switch r.IntN(6) {
+		case 0: // a signal that finds nothing else wrong
+			a.End, a.odds, a.slack = 1+r.IntN(120), kubetest.Odds{}, 0
+		case 1:
+			a.End = 1 + r.IntN(120)
+		case 2:
+			if a.Change == nil {
+				a.Pause = 1 + r.IntN(50)
+			}
+		}
+		if r.IntN(4) == 0 {
+			a.Skew = []time.Duration{-3 * time.Hour, -11 * time.Minute, 11 * time.Minute, 3 * time.Hour, 48 * time.Hour}[r.IntN(5)]
+		}
+		a.Slow = r.IntN(8) == 0
+	}
+}
+
+// calm reports whether no request goes wrong in an act.
+func (a *act) calm() bool { return a.odds == (kubetest.Odds{}) && a.slack == 0 }
 
 // faults returns the functions that pick the faults of the run, for a seed.
 func (p *plan) faults(seed uint64) (func(kubetest.Step) kubetest.Fault, func(fakeslack.Step) fakeslack.Fault) {

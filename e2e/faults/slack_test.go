@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
@@ -62,6 +61,9 @@ type workspace struct {
 	serving  int    // requests in flight
 	idle     *sync.Cond
 
+	before func()        // called before each request of the publisher
+	pause  time.Duration // before each response
+
 	one sync.Mutex // serializes requests, to know what each one stores
 }
 
@@ -73,12 +75,7 @@ func newWorkspace(t *testing.T, script *fakeslack.Script) *workspace {
 	b := &workspace{server: fakeslack.New(fakeslack.Config{Token: token, Channels: channels(), Interval: -1})}
 	b.idle = sync.NewCond(&b.mu)
 	b.server.Faults(script.Decide)
-	served := httptest.NewServer(b)
-	b.url = served.URL + "/api/"
-	t.Cleanup(func() {
-		served.CloseClientConnections()
-		served.Close()
-	})
+	b.url = serve(t, b) + "/api/"
 	return b
 }
 
@@ -87,6 +84,10 @@ func (b *workspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	b.serving++
 	b.mu.Unlock()
+	b.mu.Lock()
+	pause := b.pause
+	b.mu.Unlock()
+	defer time.Sleep(pause)
 	b.one.Lock()
 	defer b.one.Unlock()
 	before := len(b.server.Messages())
@@ -128,8 +129,25 @@ func (b *workspace) messages() []sentMessage {
 
 type sentMessageKey struct{}
 
+// slow makes each response take a while.
+func (b *workspace) slow(pause time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pause = pause
+}
+
+// rivalTransport carries the requests of another publisher.
+type rivalTransport struct{ board *workspace }
+
+func (t rivalTransport) RoundTrip(r *http.Request) (*http.Response, error) { return t.board.carry(r) }
+
 // RoundTrip sends a request to the workspace.
 func (b *workspace) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.before()
+	return b.carry(r)
+}
+
+func (b *workspace) carry(r *http.Request) (*http.Response, error) {
 	m, _ := r.Context().Value(sentMessageKey{}).(*sentMessage)
 	b.mu.Lock()
 	this, n, patience := &try{}, len(b.tries), b.patience

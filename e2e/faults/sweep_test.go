@@ -1,8 +1,12 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,9 +29,10 @@ import (
 // Timeouts of sweeps with faults: for reading, for the whole sweep, and for a response of
 // Slack.
 const (
-	readFor  = 2 * time.Second
-	sweepFor = 5 * time.Second
+	readFor  = 5 * time.Second
+	sweepFor = 10 * time.Second
 	slackFor = time.Second
+	slow     = 100 * time.Millisecond // of a Slack that is slow, for each response
 )
 
 // settings returns the config of every sweep.
@@ -55,7 +60,7 @@ type stage struct {
 	*lab
 	plan   *plan
 	clock  *clock
-	proxy  *kubetest.Proxy
+	faulty *rest.Config // of requests that are disturbed
 	script *kubetest.Script
 	slack  *fakeslack.Script
 	board  *workspace
@@ -63,6 +68,66 @@ type stage struct {
 	last   map[string]audit.Stored // the findings after the previous sweep
 	// publishing is true when the sweep has finished reading.
 	publishing atomic.Bool
+	gate       sync.RWMutex // held while the publisher is paused
+	requests   atomic.Int64 // of the act
+	writes     atomic.Int64
+	ended      atomic.Bool // the publisher has got a signal
+	signal     func()
+}
+
+// now is the publisher's clock.
+func (s *stage) now() time.Time {
+	if s.act < len(s.plan.Acts) {
+		return s.clock.Now().Add(s.plan.Acts[s.act].Skew)
+	}
+	return s.clock.Now()
+}
+
+// decide is the kubetest.Decide of the publisher's requests.
+func (s *stage) decide(t *testing.T) kubetest.Decide {
+	return func(r *http.Request) kubetest.Answer {
+		s.step()
+		if s.act < len(s.plan.Acts) && r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/findings") {
+			if n := s.plan.Acts[s.act].Pause; n > 0 && s.writes.Add(1) == int64(n) {
+				s.takeOver(t)
+			}
+		}
+		s.gate.RLock()
+		defer s.gate.RUnlock()
+		return s.script.Decide(r)
+	}
+}
+
+// step counts a request, and sends the signal at its time.
+func (s *stage) step() {
+	n := s.requests.Add(1)
+	if s.act < len(s.plan.Acts) && n == int64(s.plan.Acts[s.act].End) {
+		s.ended.Store(true)
+		s.signal()
+	}
+}
+
+// takeOver lets another publisher take over the Lease and publish, while this one is paused.
+func (s *stage) takeOver(t *testing.T) {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if _, err := s.cluster.freeLease(t.Context()); err != nil {
+		t.Error(err)
+		return
+	}
+	cfg := s.cluster.config()
+	source := s.newSource(t, cfg)
+	unreleased := false
+	l, err := lease.New(cfg, home, home, lease.Options{})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	p := s.publisher(t, source, cfg, fmt.Sprintf("rival-%d", s.act), s.clock.Now, rivalTransport{s.board})
+	_, _, err = audit.SweepAndPublish(t.Context(), source, catalog.All(), settings(), s.clock.Now, p, &leaseLock{l, func() {}, &unreleased})
+	if err != nil {
+		t.Errorf("the other publisher: %v", err)
+	}
 }
 
 // swept is the result of a sweep.
@@ -76,6 +141,8 @@ type swept struct {
 	truths        []truth // of the worlds during the sweep, in order
 	misled        bool    // see stage.misled
 	unreleased    bool    // the lease could not be released
+	most          int     // see plan.Most
+	ended         bool    // by a signal, while no request went wrong
 }
 
 // sweep sweeps and publishes like the program.
@@ -85,16 +152,29 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	out.truths = append(out.truths, s.observe(t))
 	s.script.Begin(s.act)
 	s.slack.Begin(s.act)
+	s.requests.Store(0)
+	s.writes.Store(0)
+	s.ended.Store(false)
+	s.signal = func() {}
+	if clean := out.clean; !s.cluster.drop(dropped(s.plan, clean)) {
+		t.Skip("only an API server in memory can drop fields")
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	reading := time.Minute
 	if s.board.begin(s.act, 0); !out.clean {
 		cancel()
 		ctx, cancel = context.WithTimeout(t.Context(), sweepFor)
 		reading = readFor
-		s.board.begin(s.act, slackFor)
+		var pause time.Duration
+		if s.plan.Acts[s.act].Slow {
+			pause = cmp.Or(s.plan.slow, slow)
+		}
+		s.board.begin(s.act, slackFor+pause)
+		s.board.slow(pause)
 	}
 	defer cancel()
-	source := s.newSource(t, s.proxy.Config(kubetest.Admin))
+	s.signal = cancel
+	source := s.newSource(t, rest.CopyConfig(s.faulty))
 	s.publishing.Store(false)
 	lock := &leaseLock{s.newLease(t, out.clean), func() {
 		s.publishing.Store(true)
@@ -104,33 +184,46 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 		}
 	}, &out.unreleased}
 	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
-		catalog.All(), settings(), s.clock.Now, s.publisher(t, source), lock)
+		catalog.All(), settings(), s.now, s.publisher(t, source, s.faulty, fmt.Sprintf("sweep-%d", s.act), s.now, s.board), lock)
+	s.board.slow(0)
+	s.gate.Lock()   // the other publisher may still be at it
+	s.gate.Unlock() //nolint:staticcheck // nothing is guarded
+	out.ended = s.ended.Load() && s.plan.Acts[s.act].calm()
+	out.most = s.plan.Most
 	out.after = s.stored(t)
 	s.last = out.after
 	out.misled = s.misled()
 	return out
 }
 
-func (s *stage) publisher(t *testing.T, source *source.Source) *audit.Publisher {
+// dropped returns the fields that the API server drops.
+func dropped(p *plan, clean bool) []string {
+	if clean {
+		return nil
+	}
+	return p.Drop
+}
+
+func (s *stage) publisher(t *testing.T, source *source.Source, cfg *rest.Config, name string, now func() time.Time, carry http.RoundTripper) *audit.Publisher {
 	t.Helper()
-	findings, err := store.New(s.proxy.Config(kubetest.Admin), home, store.Options{PageSize: 3, Sleep: noSleep})
+	findings, err := store.New(rest.CopyConfig(cfg), home, store.Options{PageSize: 3, Sleep: noSleep})
 	if err != nil {
 		t.Fatal(err)
 	}
 	bot := slack.NewBot(func() (notify.Secret, error) { return notify.NewSecret([]byte(token)) }, s.board.url,
-		slack.Options{Transport: s.board, Clock: clockOf(newClock())})
+		slack.Options{Transport: carry, Clock: clockOf(newClock())})
 	c := settings()
 	return &audit.Publisher{
-		Store: findings, Source: source, Fit: store.FitFinding,
+		Store: findings, Source: source, Fit: findings.Fit,
 		Reconciler: audit.Reconciler{
 			Hold: func(string) audit.Hold { return audit.Hold{Sweeps: s.plan.Sweeps} },
-			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: store.MaxNotifications,
+			Keep: time.Duration(c.Findings.KeepResolved), MaxNew: int(c.Limits.NewFindings), MaxNotifications: cmp.Or(s.plan.Most, store.MaxNotifications),
 		},
 		Notifier: func(res *audit.Result) audit.Notifier {
-			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: s.clock.Now(), HasSender: func(name string) bool { return name == notify.SlackName }}
+			router := &notify.Router{Config: c, Ownership: res.Ownership, Now: now(), HasSender: func(name string) bool { return name == notify.SlackName }}
 			return notifier{notify.Deliverer{
 				Store: findings, Senders: []notify.Sender{sender{bot, s.board}},
-				Cluster: "lab", Publisher: fmt.Sprintf("sweep-%d", s.act), WithLease: true, Clock: s.clock.Now, Routes: router.Routes(),
+				Cluster: "lab", Publisher: name, WithLease: true, Clock: now, Routes: router.Routes(),
 			}}
 		},
 	}
@@ -166,7 +259,7 @@ func (s *stage) newLease(t *testing.T, clean bool) *lease.Lease {
 	if clean {
 		opts = lease.Options{}
 	}
-	cfg := s.proxy.Config(kubetest.Admin)
+	cfg := rest.CopyConfig(s.faulty)
 	if !clean {
 		cfg.Timeout = opts.Renew / 2
 	}

@@ -5,7 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"testing"
 	"text/tabwriter"
+	"time"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/e2e/kubetest"
@@ -14,6 +17,8 @@ import (
 
 // totals are the counts of all runs.
 type totals struct {
+	mu sync.Mutex
+
 	runs, requests, disturbed  int
 	sweeps, complete           int // sweeps with faults, and those that were complete
 	incomplete, failed         int // reported as incomplete, and ended with an error
@@ -26,6 +31,8 @@ type totals struct {
 }
 
 func (n *totals) add(s *stage, h *history) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.runs++
 	n.requests += s.script.Requests() + len(s.board.server.Requests())
 	for _, f := range s.script.Applied() {
@@ -40,6 +47,12 @@ func (n *totals) add(s *stage, h *history) {
 		n.addSweep(w)
 	}
 	n.addTold(h)
+}
+
+// log logs the counts of all runs.
+func (n *totals) log(t *testing.T, broken, seeds uint64, took time.Duration) {
+	t.Helper()
+	t.Logf("%d of %d runs broke a law; %.1f runs a second\n%s", broken, seeds, float64(seeds)/took.Seconds(), n)
 }
 
 func (n *totals) addSweep(w *swept) {

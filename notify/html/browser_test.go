@@ -46,7 +46,7 @@ func chromium(t *testing.T, path, fragment string, args ...string) string {
 func written(t *testing.T, n int, texts []string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := html.Write(&out, estate(n, texts), nil); err != nil {
+	if err := html.Write(&out, estate(n, texts)); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "report.html")

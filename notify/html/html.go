@@ -27,15 +27,14 @@ var style string
 //go:embed page.js
 var script string
 
-// Write writes the page of a result. remedies are what would end a finding, by its ID; it
-// may be nil. An error says why the writer failed: every result can be encoded.
-func Write(w io.Writer, res *audit.Result, remedies map[string]string) error {
+// Write writes the page of a result. An error says why the writer failed: every result can be encoded.
+func Write(w io.Writer, res *audit.Result) error {
 	page, err := template.New("page").Funcs(template.FuncMap{"anchor": anchor, "join": joinShown}).Parse(pageSource)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
 	var out bytes.Buffer
-	if err := page.Execute(&out, newView(res, remedies)); err != nil {
+	if err := page.Execute(&out, newView(res)); err != nil {
 		return fmt.Errorf("encode the page: %w", err)
 	}
 	if _, err := out.WriteTo(w); err != nil {

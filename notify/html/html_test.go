@@ -63,10 +63,10 @@ func estate(n int, texts []string) *audit.Result {
 	return res
 }
 
-func page(t *testing.T, res *audit.Result, remedies map[string]string) (string, *xhtml.Node) {
+func page(t *testing.T, res *audit.Result) (string, *xhtml.Node) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := html.Write(&out, res, remedies); err != nil {
+	if err := html.Write(&out, res); err != nil {
 		t.Fatal(err)
 	}
 	root, err := xhtml.Parse(bytes.NewReader(out.Bytes()))
@@ -108,11 +108,10 @@ func text(n *xhtml.Node) string {
 
 func TestHostileTextsStayText(t *testing.T) {
 	res := estate(2, hostile())
-	remedies := map[string]string{}
-	for i, f := range res.Findings {
-		remedies[f.ID] = hostile()[i%len(hostile())]
+	for i := range res.Findings {
+		res.Findings[i].Fix = hostile()[i%len(hostile())]
 	}
-	source, root := page(t, res, remedies)
+	source, root := page(t, res)
 	counts := map[string]int{}
 	for _, n := range elements(root) {
 		counts[n.Data]++
@@ -138,7 +137,7 @@ func TestHostileTextsStayText(t *testing.T) {
 }
 
 func TestPolicyNamesStyleAndScript(t *testing.T) {
-	_, root := page(t, estate(1, nil), nil)
+	_, root := page(t, estate(1, nil))
 	policy := ""
 	for _, n := range elements(root) {
 		if attr(n, "http-equiv") == "Content-Security-Policy" {
@@ -162,7 +161,7 @@ func TestPolicyNamesStyleAndScript(t *testing.T) {
 func TestUnknownComesBeforeFindings(t *testing.T) {
 	res := estate(1, nil)
 	res.Reads = append(res.Reads, snapshot.Read{Kind: snapshot.Ingresses, Status: snapshot.Forbidden, Err: "not allowed"})
-	source, _ := page(t, res, nil)
+	source, _ := page(t, res)
 	unknown, findings := strings.Index(source, `id="unknown"`), strings.Index(source, `id="findings"`)
 	if unknown < 0 || unknown > findings {
 		t.Errorf("unknown at %d, findings at %d", unknown, findings)
@@ -176,7 +175,8 @@ func TestUnknownComesBeforeFindings(t *testing.T) {
 
 func TestBothDirectionsAreOneRow(t *testing.T) {
 	res := estate(3, nil)
-	_, root := page(t, res, map[string]string{res.Findings[0].ID: "apiVersion: v1\n"})
+	res.Findings[0].Fix = "apiVersion: v1\n"
+	_, root := page(t, res)
 	rows, ids := 0, map[string]bool{}
 	for _, n := range elements(root) {
 		if attr(n, "class") == "finding" {
@@ -207,7 +207,7 @@ func TestBothDirectionsAreOneRow(t *testing.T) {
 // TestAccessible checks what an automatic checker can: a language, names of controls,
 // headings in order, headers of tables, and contrast.
 func TestAccessible(t *testing.T) {
-	_, root := page(t, estate(3, nil), nil)
+	_, root := page(t, estate(3, nil))
 	level := 0
 	for _, n := range elements(root) {
 		switch n.Data {
@@ -292,7 +292,7 @@ func luminance(t *testing.T, color string) float64 {
 }
 
 func TestManyFindings(t *testing.T) {
-	source, root := page(t, estate(10_000, nil), nil)
+	source, root := page(t, estate(10_000, nil))
 	rows := 0
 	for _, n := range elements(root) {
 		if attr(n, "class") == "finding" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/notify/report"
 	"github.com/eventuallytrue/audit/notify/visible"
 	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
@@ -40,8 +41,6 @@ type view struct {
 	MoreAdvisories     int
 	Hint               string
 	NamespacesWithRows bool // default-deny-present ran
-
-	swept time.Time
 }
 
 // choice is a value that findings can be filtered by, with the number of rows that have it.
@@ -60,7 +59,7 @@ type row struct {
 	IDs            []string // the first one is the ID of the row
 	Severity, Rule string
 	Subject        string
-	Verdict, State string
+	What, State    string
 	Owners         []string
 	Since, SinceAt string
 	Parts          []part
@@ -108,14 +107,14 @@ const (
 	mostObjects    = 40
 )
 
-func newView(res *audit.Result, remedies map[string]string) *view {
+func newView(res *audit.Result) *view {
 	v := &view{
 		Policy: policy(), Style: template.CSS(style), Script: template.JS(script),
-		Cluster: visible.Text(res.Cluster), Started: res.Started.UTC().Format("2006-01-02 15:04 UTC"), swept: res.Started, StartedAt: res.Started.UTC().Format(time.RFC3339),
+		Cluster: visible.Text(res.Cluster), Started: res.Started.UTC().Format("2006-01-02 15:04 UTC"), StartedAt: res.Started.UTC().Format(time.RFC3339),
 		Complete: res.Complete(), Scope: joinShown(texts(res.Only)),
 	}
 	v.unread(res)
-	v.findings(res, remedies)
+	v.findings(res)
 	v.checked(res)
 	v.advisories(res)
 	if h := res.OwnerKey; h != nil {
@@ -140,38 +139,28 @@ func (v *view) unread(res *audit.Result) {
 	v.MoreUnread = v.Unknown - len(v.Unread)
 }
 
-// findings makes the rows, in the order of the result. Findings on both directions of a
-// namespace that say the same are one row.
-func (v *view) findings(res *audit.Result, remedies map[string]string) {
-	at := map[string]int{}
-	severities := map[string]int{}
-	byRule := map[string]int{}
-	owners := map[string]*choice{}
+// findings makes the rows: one for each subject, the most severe first.
+func (v *view) findings(res *audit.Result) {
+	severities, byRule, owners := map[string]int{}, map[string]int{}, map[string]*choice{}
 	for _, f := range res.Findings {
 		if f.State == audit.StatePending {
 			v.Pending++
 		} else {
 			v.Open++
 		}
-		key := strings.Join([]string{f.Rule, f.Subject.Kind, f.Subject.Namespace, f.Subject.Name, f.Verdict, f.Severity.String(), string(f.State)}, "\x00")
-		i, there := at[key]
-		if !there {
-			i = len(v.Findings)
-			at[key] = i
-			v.Findings = append(v.Findings, v.row(f))
-			severities[f.Severity.String()]++
-			byRule[f.Rule]++
-			for _, o := range f.Owners {
+	}
+	for _, g := range report.NewView(report.Records(res.Findings), res.Started, report.Selection{All: true}, 0).Groups {
+		for _, l := range g.Lines {
+			v.Findings = append(v.Findings, newRow(&l))
+			severities[l.Severity.String()]++
+			byRule[l.Findings[0].Rule]++
+			for _, o := range l.Findings[0].Owners {
 				if owners[o] == nil {
 					owners[o] = &choice{Value: visible.Text(o)}
 				}
-				owners[o].add(f.Severity)
+				owners[o].add(l.Severity)
 			}
 		}
-		v.Findings[i].add(f, remedies[f.ID])
-	}
-	for i := range v.Findings {
-		v.Findings[i].finish()
 	}
 	for _, s := range []rules.Severity{rules.High, rules.Medium, rules.Low} {
 		if n := severities[s.String()]; n > 0 {
@@ -202,25 +191,37 @@ func (c *choice) add(s rules.Severity) {
 	}
 }
 
-func (v *view) row(f audit.Finding) row {
-	subject := f.Subject
-	subject.Detail = ""
+// newRow returns the row of a line of the report.
+func newRow(l *report.Line) row {
+	first := &l.Findings[0]
 	r := row{
-		Severity: f.Severity.String(), Rule: visible.Text(f.Rule),
-		Subject: visible.Text(subject.Kind + " " + subject.String()), Verdict: visible.Text(f.Verdict),
-		Owners: texts(f.Owners), MoreOwners: f.MoreOwners,
+		Severity: l.Severity.String(), Rule: visible.Text(first.Rule), Subject: visible.Text(first.Subject.Kind + " " + l.Subject),
+		What: visible.Text(l.What), Owners: texts(first.Owners), MoreOwners: first.MoreOwners,
 	}
-	if f.State != audit.StateOpen {
-		r.State = strings.ToLower(string(f.State))
+	if first.State != audit.StateOpen {
+		r.State = visible.Text(strings.ToLower(string(first.State)))
 	}
-	if !f.FirstSeen.IsZero() && f.FirstSeen.Before(v.swept) {
-		r.Since, r.SinceAt = f.FirstSeen.UTC().Format(time.DateOnly), f.FirstSeen.UTC().Format(time.RFC3339)
+	if !l.Since.IsZero() {
+		r.Since, r.SinceAt = l.Since.UTC().Format(time.DateOnly), l.Since.UTC().Format(time.RFC3339)
 	}
+	for i := range l.Findings {
+		r.add(&l.Findings[i].Finding)
+	}
+	var text strings.Builder
+	text.WriteString(r.Subject + "\n" + r.What + "\n" + r.Rule + "\n")
+	for _, p := range r.Parts {
+		text.WriteString(p.ID + "\n" + p.Message + "\n")
+		for _, o := range p.Objects {
+			text.WriteString(o.Ref + "\n")
+		}
+	}
+	r.Text = strings.ToLower(text.String())
+	r.OwnersKey = "\n" + strings.Join(r.Owners, "\n") + "\n"
 	return r
 }
 
 // add adds a finding to the row.
-func (r *row) add(f audit.Finding, remedy string) {
+func (r *row) add(f *audit.Finding) {
 	r.IDs = append(r.IDs, f.ID)
 	p := part{
 		ID: f.ID, Detail: visible.Text(f.Subject.Detail), Message: visible.Text(f.Message), Cause: visible.Text(f.Cause),
@@ -243,31 +244,8 @@ func (r *row) add(f audit.Finding, remedy string) {
 	}
 	r.Parts = append(r.Parts, p)
 	if r.Remedy == "" {
-		r.Remedy = multiline(remedy)
+		r.Remedy = multiline(f.Fix)
 	}
-}
-
-// finish fills in what follows from the parts.
-func (r *row) finish() {
-	var details []string
-	for _, p := range r.Parts {
-		if p.Detail != "" {
-			details = append(details, p.Detail)
-		}
-	}
-	if len(details) > 0 {
-		r.Subject += " (" + joinShown(details) + ")"
-	}
-	var text strings.Builder
-	text.WriteString(r.Subject + "\n" + r.Verdict + "\n" + r.Rule + "\n")
-	for _, p := range r.Parts {
-		text.WriteString(p.ID + "\n" + p.Message + "\n")
-		for _, o := range p.Objects {
-			text.WriteString(o.Ref + "\n")
-		}
-	}
-	r.Text = strings.ToLower(text.String())
-	r.OwnersKey = "\n" + strings.Join(r.Owners, "\n") + "\n"
 }
 
 // checked lists what was read and evaluated.

@@ -185,16 +185,19 @@ type Object struct {
 // Finding is a broken invariant with its owners.
 type Finding struct {
 	// ID stays the same in all sweeps that find the same violation.
-	ID        string    `json:"id"`
-	Rule      string    `json:"rule"`
-	Severity  string    `json:"severity"` // low, medium or high
-	Subject   Subject   `json:"subject"`
-	Verdict   string    `json:"verdict,omitempty"`
-	Culprit   string    `json:"culprit,omitempty"` // the namespace that caused it
-	Owners    []string  `json:"owners"`            // who is notified
-	Message   string    `json:"message"`
-	Cause     string    `json:"cause,omitempty"`
-	Remedy    string    `json:"remedy,omitempty"`
+	ID       string   `json:"id"`
+	Rule     string   `json:"rule"`
+	Severity string   `json:"severity"` // low, medium or high
+	Subject  Subject  `json:"subject"`
+	Verdict  string   `json:"verdict,omitempty"`
+	Culprit  string   `json:"culprit,omitempty"` // the namespace that caused it
+	Owners   []string `json:"owners"`            // who is notified
+	Message  string   `json:"message"`
+	Cause    string   `json:"cause,omitempty"`
+	Remedy   string   `json:"remedy,omitempty"`
+	// Fix is what would end the finding, as YAML with comments: an object to apply, or
+	// comments with the commands that show what to change. Omitted if it is not known.
+	Fix       string    `json:"fix,omitempty"`
 	State     string    `json:"state,omitempty"` // Pending, Open or Resolved
 	FirstSeen time.Time `json:"firstSeen,omitzero"`
 	Objects   []Object  `json:"objects"`

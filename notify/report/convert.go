@@ -86,7 +86,7 @@ func fromRead(r snapshot.Read) KindRead {
 func fromFinding(f audit.Finding) Finding {
 	return Finding{
 		ID: f.ID, Rule: f.Rule, Severity: f.Severity.String(), Subject: Subject(f.Subject),
-		Verdict: f.Verdict, Culprit: f.Culprit, Owners: each(f.Owners, same), Message: f.Message, Cause: f.Cause, Remedy: f.Remedy,
+		Verdict: f.Verdict, Culprit: f.Culprit, Owners: each(f.Owners, same), Message: f.Message, Cause: f.Cause, Remedy: f.Remedy, Fix: f.Fix,
 		State: string(f.State), FirstSeen: instant(f.FirstSeen), Objects: each(f.Objects, fromObject),
 		MoreOwners: f.MoreOwners, MoreObjects: f.MoreObjects,
 	}
@@ -186,7 +186,7 @@ func FindingsOf(r *Report) []audit.Finding {
 	return each(r.Findings, func(f Finding) audit.Finding {
 		out := audit.Finding{
 			ID: f.ID, Rule: f.Rule, Subject: rules.Subject(f.Subject), Verdict: f.Verdict, Culprit: f.Culprit, Owners: f.Owners, Message: f.Message,
-			Cause: f.Cause, Remedy: f.Remedy, State: audit.State(f.State), FirstSeen: f.FirstSeen,
+			Cause: f.Cause, Remedy: f.Remedy, Fix: f.Fix, State: audit.State(f.State), FirstSeen: f.FirstSeen,
 			MoreObjects: f.MoreObjects, MoreOwners: f.MoreOwners,
 		}
 		_ = out.Severity.UnmarshalText([]byte(f.Severity)) // zero if unknown

@@ -36,6 +36,8 @@ type claim struct {
 	deep bool
 	// expression is the regular expression that claims it, as its object spells it.
 	expression string
+	// note says more of how, for people.
+	note string
 }
 
 // claims are all claims of a cluster by host pattern.
@@ -143,6 +145,9 @@ func (c *claim) detail() string {
 	}
 	if c.expression != "" {
 		parts = append(parts, "regular expression "+quoted(c.expression))
+	}
+	if c.note != "" {
+		parts = append(parts, quoted(c.note))
 	}
 	if c.class != "" {
 		parts = append(parts, "class "+c.class)

@@ -105,8 +105,16 @@ exact authority or SNI hosts claim those hosts instead. Other conditions, such a
 headers, and exportTo are not read.
 
 A Traefik IngressRouteTCP with HostSNI(*) claims every connection of its entry
-points, with TLS or without, in the Traefik of its class; ClientIP and ALPN are
-not read, and neither are HTTP routers without a host.
+points, with TLS or without, in the Traefik of its class; ClientIP and ALPN are not
+read. An IngressRoute takes every host of its entry points if an alternative of a
+rule has no condition on the host, one that every host meets, or only negated ones. So
+does an Ingress of Traefik without a host. Two of them conflict at one entry point
+unless their paths differ; conditions on clients, headers, methods and queries are not
+read. Such a router is also a finding, one for its entry point, if its priority, by
+default the length of its rule, is higher than that of a router of another owner for a
+certain host, whatever the paths. A router that names no entry point is at every one
+but traefik, and the routers of Ingresses are those of the IngressRoutes without a
+class if the Ingresses have one class of Traefik.
 
 An object that is being deleted, alone or with its Namespace, claims until it is
 gone: a finalizer may hold it, and controllers go on serving it. A conflict that
@@ -141,25 +149,33 @@ func run(in rules.Input) (rules.Result, error) {
 	classes := newClasses(in.View)
 	ingressClaims(c, x, in, classes)
 	gatewayClaims(c, in)
-	hostObjectClaims(c, x, in)
+	points := newEntryPoints()
+	hostObjectClaims(c, x, points, in)
+	points.addIngresses(c, in, classes)
+	points.addTo(c)
 	c.dropSolvers(in)
 
 	matched := x.compare()
 
-	res := rules.Result{Unread: slices.Concat(unreadObjects(in), unreadFields(in, classes), x.unread), Advisories: matched}
+	res := rules.Result{Unread: slices.Concat(unreadObjects(in), unreadFields(in, classes), x.unread), Dependent: dependents(in), Advisories: matched}
 	evidence := admission.NewEvidence(in.View)
+	outranked := points.outranked()
+	for host := range outranked {
+		c.byHost[host] = append(c.byHost[host], nil...)
+	}
 	for host, list := range c.byHost {
-		conflict := contest(host, list, verifiedID)
+		before := outranked[host]
+		conflict := contest(host, list, before, verifiedID)
 		if conflict == nil {
 			continue
 		}
 		v := hostViolation(host, conflict, evidence)
 		// What is about to go neither opens a finding nor makes it more severe.
-		stays := settled(list)
-		if v.Provisional = contest(host, stays, verifiedID) == nil; v.Provisional {
-			stays = list
+		stays, before := settled(list), settled(before)
+		if v.Provisional = contest(host, stays, before, verifiedID) == nil; v.Provisional {
+			stays, before = list, outranked[host]
 		}
-		if contest(host, stays, nameID) == nil {
+		if contest(host, stays, before, nameID) == nil {
 			unverified(&v, conflict)
 		}
 		res.Violations = append(res.Violations, v)
@@ -174,14 +190,33 @@ func run(in rules.Input) (rules.Result, error) {
 	return res, nil
 }
 
-// contest returns the claims to a host that conflict, nil if they do not. Which owners
-// differ is up to id.
-func contest(host string, list []*claim, id func(*claim) rules.OwnerID) []*claim {
+// contest returns the claims to a host that conflict, nil if they do not. To a catch-all
+// these are those that meet and those to hosts that it goes before. Which owners differ is
+// up to id.
+func contest(host string, list, outranked []*claim, id func(*claim) rules.OwnerID) []*claim {
 	if isCatchAll(host) {
-		list = meeting(list, id)
+		list = union(outranked, meeting(list, id))
 	}
 	if !slices.ContainsFunc(list, func(c *claim) bool { return id(c) != id(list[0]) }) {
 		return nil
+	}
+	return list
+}
+
+// union returns the claims of both lists, one of each object: of two the first.
+func union(first, second []*claim) []*claim {
+	if len(first) == 0 {
+		return second
+	}
+	list := slices.Clone(first)
+	listed := map[*snapshot.Meta]bool{}
+	for _, c := range first {
+		listed[c.object] = true
+	}
+	for _, c := range second {
+		if !listed[c.object] {
+			list = append(list, c)
+		}
 	}
 	return list
 }

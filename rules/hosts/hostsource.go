@@ -13,9 +13,8 @@ import (
 // hostObjectClaims adds the claims of objects of host sources. Where it is unknown
 // which proxy serves them, an object that asks for every host claims nothing: whether
 // that conflicts with anything is unknown as well.
-func hostObjectClaims(c *claims, x *expressions, in rules.Input) {
+func hostObjectClaims(c *claims, x *expressions, points *entryPoints, in rules.Input) {
 	gateways := newIstioGateways(in.View)
-	var points entryPoints
 	for o := range in.View.HostObjects() {
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
@@ -28,18 +27,21 @@ func hostObjectClaims(c *claims, x *expressions, in rules.Input) {
 		for i := range o.Expressions {
 			x.add(&o.Expressions[i], &o.Meta, owner, "")
 		}
+		routers := claim{
+			object: &o.Meta, owner: c.shared(owner), how: []snapshot.HostSource{snapshot.FromHostSource}, set: o.HostsSet, leaving: c.leavingOf(&o.Meta),
+		}
+		points.addHosts(o, routers)
 		for i := range o.Bindings {
 			b := &o.Bindings[i]
 			switch {
 			case len(b.Lanes) == 0:
 			case b.Gateway == "":
-				points.add(b, &o.Meta, owner, c.leavingOf(&o.Meta))
+				points.add(b, routers)
 			case gateways.admitAt(b, o.Namespace, ""):
 				c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, snapshot.FromHostSource, true).lanes = b.Lanes
 			}
 		}
 	}
-	points.addTo(c)
 }
 
 // addFrom records a claim of an object of a host source and returns it.

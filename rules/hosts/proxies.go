@@ -2,11 +2,9 @@ package hosts
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -83,59 +81,4 @@ func overlapAtIstio(a, b string) bool {
 		return strings.HasSuffix(a, b)
 	}
 	return a == b
-}
-
-// entryPoints are the claims to every connection of entry points of Traefik.
-type entryPoints struct {
-	named map[entryPoint][]*claim
-	every map[string][]*claim // of all entry points, by class
-}
-
-type entryPoint struct{ name, class string }
-
-func (e *entryPoints) add(b *snapshot.Binding, object *snapshot.Meta, owner rules.Owner, goes leaving) {
-	if e.named == nil {
-		e.named, e.every = map[entryPoint][]*claim{}, map[string][]*claim{}
-	}
-	made := &claim{object: object, owner: &owner, how: []snapshot.HostSource{snapshot.FromHostSource}, set: object.HostsSet, lanes: b.Lanes, leaving: goes}
-	if b.EntryPoint == "" {
-		e.every[b.Class] = append(e.every[b.Class], made)
-		return
-	}
-	at := entryPoint{b.EntryPoint, b.Class}
-	// An object may name an entry point twice.
-	if list := e.named[at]; len(list) == 0 || list[len(list)-1].object != object {
-		e.named[at] = append(list, made)
-	}
-}
-
-// addTo adds the claims to those of a cluster. Claims to every entry point meet each
-// other, and those at each named one.
-func (e *entryPoints) addTo(c *claims) {
-	for at, list := range e.named {
-		c.addCatchAll(at.catchAll(), slices.Concat(list, e.every[at.class]))
-	}
-	for class, list := range e.every {
-		c.addCatchAll(entryPoint{class: class}.catchAll(), list)
-	}
-}
-
-func (c *claims) addCatchAll(host string, list []*claim) {
-	for _, from := range list {
-		made := *from
-		made.host = host
-		c.byHost[host] = append(c.byHost[host], &made)
-	}
-}
-
-// catchAll returns the name of the catch-all of an entry point.
-func (p entryPoint) catchAll() string {
-	at := "every entry point"
-	if p.name != "" {
-		at = "entry point " + p.name
-	}
-	if p.class != "" {
-		at += ", class " + p.class
-	}
-	return fmt.Sprintf("* (%s)", at)
 }

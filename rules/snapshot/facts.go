@@ -146,6 +146,11 @@ type Ingress struct {
 	SolverLabel, ChallengeOwner, ChallengePaths bool
 	// Expressions are the regular expressions by which it claims hosts.
 	Expressions []HostExpression
+	// EntryPoints are those that the Ingress asks Traefik for; none is all the usual ones.
+	EntryPoints []string
+	// Priority is the one that it asks Traefik for, 0 if none. Otherwise it is the length
+	// of the rule that Traefik makes, for every host up to EveryHostRule.
+	Priority, EveryHostRule int
 	// Unreadable are fields that should name hosts but can't be read.
 	Unreadable []UnreadableHosts
 }

@@ -39,6 +39,9 @@ type HostPattern struct {
 	Host string
 	// Deep is true for a wildcard that covers any number of labels instead of one.
 	Deep bool
+	// Rank is the lowest priority of a router of Traefik for the host, 0 if it is not
+	// known.
+	Rank int
 }
 
 // Binding is a proxy that serves a HostObject: a Gateway of Istio, or an entry point of
@@ -62,6 +65,8 @@ type Lane struct {
 	// prefixes differ, one is within the other if it begins with the other's prefix,
 	// or else they share no traffic.
 	Prefix string
+	// Rank is the priority of the router of Traefik that takes it, 0 if it is not known.
+	Rank int
 }
 
 // EndOfLane ends a prefix that is an exact value: no other value begins with it.
