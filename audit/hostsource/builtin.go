@@ -51,7 +51,8 @@ var builtIn = sync.OnceValue(func() []Source {
 		{
 			Kind: "routes.route.openshift.io", Object: "Route",
 			Versions: []string{"v1"}, Hosts: mustCompile(openshiftHosts),
-			Fields: []string{"spec.host", "spec.subdomain", "spec.wildcardPolicy"}, Solvers: mustCompile(openshiftSolvers),
+			Fields: []string{"spec.host", "spec.subdomain", "spec.wildcardPolicy"},
+			Copies: true,
 		},
 		{
 			Kind: "tcpingresses.configuration.konghq.com", Object: "TCPIngress",
@@ -103,31 +104,6 @@ func traefik(resource, object, group string, proxies Proxies) Source {
 		Fields: []string{"spec.routes"}, Proxies: proxies,
 	}
 }
-
-// openshiftHosts: a Route claims spec.host, or with the wildcard policy Subdomain
-// every host beside it that differs in one label. A Route that asks for a subdomain
-// of the router's has its host only in the status. Whether a router admitted it does
-// not matter: a Route that was rejected because its host is taken is the conflict.
-//
-// Routes that OpenShift Serverless keeps in its own namespace, to which no tenant can
-// write, repeat the claims of objects in other namespaces and are ignored. One that was
-// generated from an Ingress that solves an ACME challenge is a solver as well.
-const openshiftHosts = `object.?metadata.?namespace.orValue('') == 'knative-serving-ingress' &&
-object.?metadata.?labels[?'serving.knative.openshift.io/ingressNamespace'].orValue('') != ''
-  ? [] :
-object.?spec.?host.orValue('') == ''
-  ? object.?status.?ingress.orValue([]).map(i, i.?host.orValue('')) :
-object.spec.?wildcardPolicy.orValue('') == 'Subdomain'
-  ? ['*.' + object.spec.host.substring(object.spec.host.indexOf('.') + 1)]
-  : [object.spec.host]`
-
-// openshiftSolvers: a Route that is generated from an Ingress that solves an ACME
-// challenge copies its label: it has the label, an Ingress as its owner, and as its path
-// one token below the challenge directory.
-const openshiftSolvers = `object.?metadata.?labels[?'acme.cert-manager.io/http01-solver'].orValue('') == 'true' &&
-object.?metadata.?ownerReferences.orValue([]).exists(r, r.?kind.orValue('') == 'Ingress') &&
-object.?spec.?path.orValue('').matches('^/[.]well-known/acme-challenge/[A-Za-z0-9_-]+$')
-  ? ['solver'] : []`
 
 // istioHosts: a VirtualService claims its hosts if it is bound to a gateway. One
 // without gateways, or only with mesh, the word for all sidecars, configures how

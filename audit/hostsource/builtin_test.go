@@ -124,11 +124,6 @@ func nginxPassthroughObjects() []objectOf {
 }
 
 func openshiftObjects() []objectOf {
-	const challenge = `{"metadata": {"labels": {"acme.cert-manager.io/http01-solver": "true"},
-		"ownerReferences": [{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "cm-acme-http-solver-x", "controller": true}]},
-		"spec": {"host": "shop.example.com", "path": "/.well-known/acme-challenge/tHe_t0ken-"}}`
-	const serverless = `{"metadata": {"namespace": "knative-serving-ingress", "labels": {"serving.knative.openshift.io/ingressNamespace": "team-a"}},
-		"spec": {"host": "shop.example.com"}}`
 	return []objectOf{
 		{"a Route with a host", `{"spec": {"host": "shop.example.com", "to": {"kind": "Service", "name": "web"}}}`, "shop.example.com"},
 		{"a Route without wildcards", `{"spec": {"host": "shop.example.com", "wildcardPolicy": "None"}}`, "shop.example.com"},
@@ -141,14 +136,6 @@ func openshiftObjects() []objectOf {
 			"shop.apps.example.com shop.intern.example.com",
 		},
 		{"a Route that asks for a subdomain and was not seen by a router", `{"spec": {"subdomain": "shop"}}`, ""},
-		{"a Route made of a solver's Ingress", challenge, "shop.example.com (solver)"},
-		{"a Route with a solver's label and path, of nobody", strings.Replace(challenge, `"Ingress"`, `"Deployment"`, 1), "shop.example.com"},
-		{"a Route with a solver's label and more than a challenge", strings.Replace(challenge, "tHe_t0ken-", "", 1), "shop.example.com"},
-		{"a Route with a solver's label and no path", strings.Replace(challenge, `"path"`, `"nopath"`, 1), "shop.example.com"},
-		{"a Route of an Ingress", strings.Replace(challenge, "http01-solver", "other", 1), "shop.example.com"},
-		{"a Route that OpenShift Serverless made", serverless, ""},
-		{"a Route that looks like it, elsewhere", strings.Replace(serverless, "knative-serving-ingress", "team-b", 1), "shop.example.com"},
-		{"a Route written by hand where those are", strings.Replace(serverless, "ingressNamespace", "other", 1), "shop.example.com"},
 	}
 }
 

@@ -78,7 +78,7 @@ func thefts() []claim {
 		annotated("alias", "nginx", "nginx.ingress.kubernetes.io/server-alias", same),
 		annotated("alias in capitals", "nginx", "nginx.ingress.kubernetes.io/server-alias", func(host string) string { return decoy + ", " + strings.ToUpper(host) }),
 		annotated("alias as an expression", "nginx", "nginx.ingress.kubernetes.io/server-alias", func(host string) string { return "~^" + strings.ReplaceAll(host, ".", `\.`) + "$" }),
-		annotated("alias as one of two names", "nginx", "nginx.ingress.kubernetes.io/server-alias", func(host string) string { return "~*^(" + strings.ReplaceAll(host, ".", "[.]") + "|nobody[.]example)$" }),
+		annotated("alias as one of two names", "nginx", "nginx.ingress.kubernetes.io/server-alias", func(host string) string { return "~^(" + strings.ReplaceAll(host, ".", "[.]") + "|nobody[.]example)$" }),
 		annotated("alias of HAProxy", "haproxy", "haproxy-ingress.github.io/server-alias", same),
 		annotated("redirect of HAProxy", "haproxy", "haproxy-ingress.github.io/redirect-from", same),
 		annotated("alias of Kong", "kong", "konghq.com/host-aliases", same),
