@@ -52,6 +52,7 @@ var arrows = map[string][]string{
 	"charts":            {},
 	"notify":            {"notify", "notify/visible", "audit", "audit/config", "rules", "rules/snapshot"},
 	"notify/visible":    {},
+	"notify/slack":      {"notify", "notify/report", "notify/visible", "audit", "rules"},
 	"notify/html":       {"audit", "notify/report", "notify/visible", "rules", "rules/snapshot"},
 	"notify/webhook":    {"notify", "notify/report", "notify/visible", "audit"},
 	"notify/metrics":    {"audit", "rules", "rules/snapshot"},
