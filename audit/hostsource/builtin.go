@@ -41,12 +41,12 @@ var builtIn = sync.OnceValue(func() []Source {
 		{
 			Kind: "mappings.getambassador.io", Object: "Mapping",
 			Versions: []string{"v3alpha1", "v2", "v1"}, Hosts: mustCompile(emissaryHosts),
-			Fields: []string{"spec.headers", "spec.host", "spec.host_regex", "spec.hostname"}, Deep: true,
+			Fields: []string{"spec.headers", "spec.host", "spec.host_regex", "spec.hostname", "spec.regex_headers"}, Deep: true,
 		},
 		{
 			Kind: "routegroups.zalando.org", Object: "RouteGroup",
 			Versions: []string{"v1"}, Hosts: mustCompile(skipperHosts),
-			Fields: []string{"spec.hosts"},
+			Fields: []string{"spec.hosts", "spec.routes"},
 		},
 		{
 			Kind: "routes.route.openshift.io", Object: "Route",
@@ -139,8 +139,13 @@ const knativeHosts = `object.?metadata.?name`
 
 // apisixHosts: a route of an ApisixRoute claims the hosts it matches: in v1 that of each
 // rule. One for streams may match a host of the TLS handshake. A route without hosts is
-// for every host, at a proxy that the object does not name.
-const apisixHosts = `object.?spec.?http.orValue([]).map(r, r.?match.?hosts.orValue([])).flatten() +
+// for every host, at a proxy that the object does not name, unless a condition on the
+// header Host says which.
+const apisixHosts = `object.?spec.?http.orValue([]).map(r, r.?match.?exprs.orValue([])
+.filter(e, e.?subject.?scope.orValue('') == 'Header' && e.?subject.?name.orValue('').lowerAscii() == 'host')
+.map(e, e.?op.orValue('') == 'In' ? e.?set.orValue([]) :
+  {'Equal': [''], 'RegexMatch': ['~'], 'RegexMatchCaseInsensitive': ['~']}[?e.?op.orValue('')].orValue([]).map(p, p + e.?value.orValue('')))).flatten(2) +
+object.?spec.?http.orValue([]).map(r, r.?match.?hosts.orValue([])).flatten() +
 object.?spec.?stream.orValue([]).map(r, r.?match.?host.orValue('')) +
 object.?spec.?rules.orValue([]).map(r, r.?host.orValue(''))`
 
@@ -162,10 +167,16 @@ const emissaryHosts = `[object.?spec.?hostname.orValue('')] +
 (object.?spec.?host_regex.orValue(false) == true
   ? [object.?spec.?host.orValue('') != '' ? '~^(' + object.spec.host + ')$' : '']
   : [object.?spec.?host.orValue('')]) +
-object.?spec.?headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, v)`
+object.?spec.?headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, v) +
+object.?spec.?regex_headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, '~^(' + v + ')$')`
 
-// skipperHosts: a RouteGroup claims its hosts. One without hosts is for every host.
-const skipperHosts = `object.?spec.?hosts.orValue([])`
+// skipperHosts: a RouteGroup claims its hosts. One without hosts is for every host, unless
+// predicates of its routes name some: Host by a regular expression, HostAny by their names.
+const skipperHosts = `object.?spec.?hosts.orValue([]).size() > 0 ? object.spec.hosts :
+object.?spec.?routes.orValue([]).map(r, r.?predicates.orValue([]).map(p,
+  regex.extractAll(p, '\\bHost\\s*[(]\\s*["/](.*?)["/]\\s*[)]').map(h, '~' + h) +
+  regex.extractAll(p, '\\bHostAny\\s*[(]([^)]*)[)]').map(l, regex.extractAll(l, '"([^"]*)"')).flatten()
+)).flatten(2)`
 
 // kongTCPHosts: a rule of a TCPIngress claims the host of the TLS handshake. Without one
 // it takes a port.

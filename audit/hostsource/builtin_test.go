@@ -37,6 +37,12 @@ func TestBuiltIn(t *testing.T) {
 		{[]snapshot.Kind{"routegroups.zalando.org"}, []objectOf{
 			{"a RouteGroup", `{"spec": {"hosts": ["shop.example.com", "*.example.com"], "routes": [{"pathSubtree": "/"}]}}`, "*.example.com shop.example.com"},
 			{"a RouteGroup for every host", `{"spec": {"routes": []}}`, ""},
+			{
+				"a RouteGroup whose routes name hosts",
+				`{"spec": {"routes": [{"predicates": ["Host(\"^a[.]example[.]com$\") && Method(\"GET\")", "Host(/^b[.]example[.]com$/)"]}, {"predicates": ["HostAny(\"c.example.com\", \"d.example.com\")"]}]}}`,
+				"c.example.com d.example.com ~^a[.]example[.]com$ ~^b[.]example[.]com$",
+			},
+			{"a RouteGroup with hosts whose routes narrow them", `{"spec": {"hosts": ["a.example.com"], "routes": [{"predicates": ["Host(/b/)"]}]}}`, "a.example.com"},
 		}},
 		{[]snapshot.Kind{"tcpingresses.configuration.konghq.com"}, []objectOf{
 			{"a TCPIngress", `{"spec": {"rules": [{"host": "db.example.com", "port": 9443}, {"port": 9000}]}}`, "db.example.com"},
@@ -80,6 +86,12 @@ func apisixObjects() []objectOf {
 		},
 		{"a stream", `{"spec": {"stream": [{"protocol": "TLS", "match": {"ingressPort": 9443, "host": "db.example.com"}}, {"protocol": "TCP", "match": {"ingressPort": 9000}}]}}`, "db.example.com"},
 		{"a rule of v1", `{"spec": {"rules": [{"host": "shop.example.com", "http": {"paths": []}}]}}`, "shop.example.com"},
+		{"a condition on the header", `{"spec": {"http": [{"match": {"paths": ["/*"], "exprs": [
+			{"subject": {"scope": "Header", "name": "Host"}, "op": "Equal", "value": "a.example.com"},
+			{"subject": {"scope": "Header", "name": "host"}, "op": "In", "set": ["b.example.com", "c.example.com"]},
+			{"subject": {"scope": "Header", "name": "host"}, "op": "NotEqual", "value": "d.example.com"},
+			{"subject": {"scope": "Header", "name": "host"}, "op": "RegexMatch", "value": "^e[.]example[.]com$"},
+			{"subject": {"scope": "Query", "name": "host"}, "op": "Equal", "value": "f.example.com"}]}}]}}`, "a.example.com b.example.com c.example.com ~^e[.]example[.]com$"},
 		{"nothing", `{"spec": {}}`, ""},
 	}
 }
@@ -108,6 +120,7 @@ func emissaryObjects() []objectOf {
 		{"a host that is an expression", `{"spec": {"host": "^shop[.]example[.]com$", "host_regex": true}}`, "~^(^shop[.]example[.]com$)$"},
 		{"no host that is an expression", `{"spec": {"host_regex": true}}`, ""},
 		{"a header", `{"spec": {"hostname": "*", "headers": {":authority": "shop.example.com", "Host": true, "x-user": "y"}}}`, "* shop.example.com"},
+		{"a header by an expression", `{"spec": {"hostname": "*", "regex_headers": {":authority": "shop[.]example[.]com"}}}`, "* ~^(shop[.]example[.]com)$"},
 		{"nothing", `{"spec": {"prefix": "/"}}`, ""},
 	}
 }
