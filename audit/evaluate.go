@@ -142,6 +142,9 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 		for _, ref := range result.Dependent {
 			ev.Unread = append(ev.Unread, RuleObject{rule.Name, ref})
 		}
+		for _, namespace := range result.UnreadIn {
+			ev.Unread = append(ev.Unread, anyIn(rule.Name, namespace))
+		}
 		for _, f := range snap.Faults() {
 			ev.Unread = append(ev.Unread, RuleObject{rule.Name, f.Ref})
 		}
@@ -379,7 +382,15 @@ func (x *evaluated) retired(rule, id string) bool {
 }
 
 // mayPersist reports whether a finding may still exist although it was not found:
-// its rule cannot determine what one of its objects is part of now.
+// its rule cannot determine what one of its objects is part of now, or what may be in
+// its place.
 func (x *evaluated) mayPersist(rec Record) bool {
-	return slices.ContainsFunc(rec.Objects, func(o rules.Object) bool { return x.unread[RuleObject{rec.Rule, o.Ref}] })
+	return slices.ContainsFunc(rec.Objects, func(o rules.Object) bool {
+		return x.unread[RuleObject{rec.Rule, o.Ref}] || o.Namespace != "" && x.unread[anyIn(rec.Rule, o.Namespace)]
+	})
+}
+
+// anyIn stands for all objects of a namespace.
+func anyIn(rule, namespace string) RuleObject {
+	return RuleObject{rule, snapshot.Ref{Namespace: namespace}}
 }

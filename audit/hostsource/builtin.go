@@ -41,7 +41,7 @@ var builtIn = sync.OnceValue(func() []Source {
 		{
 			Kind: "mappings.getambassador.io", Object: "Mapping",
 			Versions: []string{"v3alpha1", "v2", "v1"}, Hosts: mustCompile(emissaryHosts),
-			Fields: []string{"spec.headers", "spec.host", "spec.host_regex", "spec.hostname"}, Deep: true,
+			Fields: []string{"spec.headers", "spec.host", "spec.host_regex", "spec.hostname", "spec.regex_headers"}, Deep: true,
 		},
 		{
 			Kind: "routegroups.zalando.org", Object: "RouteGroup",
@@ -164,7 +164,7 @@ const knativeHosts = `object.?metadata.?name`
 // apisixHosts: a route of an ApisixRoute claims the hosts it matches: in v1 that of each
 // rule. One for streams may match a host of the TLS handshake. A route without hosts is
 // for every host, at a proxy that the object does not name.
-const apisixHosts = `object.?spec.?http.orValue([]).map(r, r.?match.?hosts.orValue([])).flatten() +
+const apisixHosts = `object.?spec.?http.orValue([]).map(r, r.?match.?hosts.orValue([]).size() == 0 ? ['*'] : r.match.hosts).flatten() +
 object.?spec.?stream.orValue([]).map(r, r.?match.?host.orValue('')) +
 object.?spec.?rules.orValue([]).map(r, r.?host.orValue(''))`
 
@@ -177,8 +177,8 @@ const dnsEndpointHosts = `object.?spec.?endpoints.orValue([])
 
 // emissaryHosts: a Mapping claims its hostname, or host, the older field. A host that is
 // a regular expression has to match as a whole. A header :authority, or
-// Host, is the same condition in another place. The hostname * is for every Host of the
-// installation.
+// Host, is the same condition in another place, and so is one in regex_headers. The
+// hostname * is for every Host of the installation, and so is none.
 //
 // Hosts, which configure the certificates of the names that Mappings of other owners
 // have, claim nothing.
@@ -186,10 +186,15 @@ const emissaryHosts = `[object.?spec.?hostname.orValue('')] +
 (object.?spec.?host_regex.orValue(false) == true
   ? [object.?spec.?host.orValue('') != '' ? '~^(' + object.spec.host + ')$' : '']
   : [object.?spec.?host.orValue('')]) +
-object.?spec.?headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, v)`
+object.?spec.?headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, v) +
+object.?spec.?regex_headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, '~^(' + v + ')$') +
+(object.?spec.?hostname.orValue('') + object.?spec.?host.orValue('') == '' && object.?spec.?prefix.orValue('') != '' &&
+  object.?spec.?headers.orValue({}).size() + object.?spec.?regex_headers.orValue({}).size() == 0 ? ['*'] : [])`
 
 // skipperHosts: a RouteGroup claims its hosts. One without hosts is for every host.
-const skipperHosts = `object.?spec.?hosts.orValue([])`
+const skipperHosts = `object.?spec.?hosts.orValue([]).size() == 0 && object.?spec.?routes.orValue([]).size() > 0
+  ? ['*']
+  : object.?spec.?hosts.orValue([])`
 
 // kongTCPHosts: a rule of a TCPIngress claims the host of the TLS handshake. Without one
 // it takes a port.

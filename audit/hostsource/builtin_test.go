@@ -36,7 +36,8 @@ func TestBuiltIn(t *testing.T) {
 		{[]snapshot.Kind{"mappings.getambassador.io"}, emissaryObjects()},
 		{[]snapshot.Kind{"routegroups.zalando.org"}, []objectOf{
 			{"a RouteGroup", `{"spec": {"hosts": ["shop.example.com", "*.example.com"], "routes": [{"pathSubtree": "/"}]}}`, "*.example.com shop.example.com"},
-			{"a RouteGroup for every host", `{"spec": {"routes": []}}`, ""},
+			{"a RouteGroup for every host", `{"spec": {"routes": [{"pathSubtree": "/"}]}}`, "*"},
+			{"an expression that no glob is", `{"spec": {"hosts": [".*[.]example[.]com", ".*"]}}`, "~.* ~.*[.]example[.]com"},
 		}},
 		{[]snapshot.Kind{"tcpingresses.configuration.konghq.com"}, []objectOf{
 			{"a TCPIngress", `{"spec": {"rules": [{"host": "db.example.com", "port": 9443}, {"port": 9000}]}}`, "db.example.com"},
@@ -76,7 +77,7 @@ func apisixObjects() []objectOf {
 		{
 			"two routes",
 			`{"spec": {"http": [{"match": {"hosts": ["b.example.com", "*.example.com"]}}, {"match": {"hosts": ["a.example.com"]}}, {"match": {"paths": ["/*"]}}]}}`,
-			"*.example.com+ a.example.com b.example.com",
+			"* *.example.com+ a.example.com b.example.com",
 		},
 		{"a stream", `{"spec": {"stream": [{"protocol": "TLS", "match": {"ingressPort": 9443, "host": "db.example.com"}}, {"protocol": "TCP", "match": {"ingressPort": 9000}}]}}`, "db.example.com"},
 		{"a rule of v1", `{"spec": {"rules": [{"host": "shop.example.com", "http": {"paths": []}}]}}`, "shop.example.com"},
@@ -108,7 +109,8 @@ func emissaryObjects() []objectOf {
 		{"a host that is an expression", `{"spec": {"host": "^shop[.]example[.]com$", "host_regex": true}}`, "~^(^shop[.]example[.]com$)$"},
 		{"no host that is an expression", `{"spec": {"host_regex": true}}`, ""},
 		{"a header", `{"spec": {"hostname": "*", "headers": {":authority": "shop.example.com", "Host": true, "x-user": "y"}}}`, "* shop.example.com"},
-		{"nothing", `{"spec": {"prefix": "/"}}`, ""},
+		{"a header that is an expression", `{"spec": {"regex_headers": {":authority": "shop[.].*"}}}`, "~^(shop[.].*)$"},
+		{"every host", `{"spec": {"prefix": "/"}}`, "*"},
 	}
 }
 
@@ -220,17 +222,18 @@ func knativeObjects() []objectOf {
 }
 
 // Whatever is missing from an object, reading it does not fail, and it claims
-// nothing beyond what it claims as a whole.
+// nothing beyond what it claims as a whole, or every host.
 func TestBuiltInSparse(t *testing.T) {
 	whole := `{"apiVersion": "a/v1", "kind": "K", "metadata": {"name": "a.example.com", "namespace": "n", "labels": {"a": "b"},
 		"ownerReferences": [{"kind": "Ingress"}]},
 		"spec": {"host": "a.example.com", "path": "/", "wildcardPolicy": "None", "hosts": ["a.example.com"], "gateways": ["g"],
 		"routes": [{"match": "Host(` + "`a.example.com`" + `)"}], "virtualhost": {"fqdn": "a.example.com"}},
 		"status": {"ingress": [{"host": "a.example.com"}]}}`
+	everyHost := map[snapshot.Kind]string{"routegroups.zalando.org": "*"}
 	for _, s := range hostsource.BuiltIn() {
 		check := func(change string, object map[string]any) {
 			claims, err := s.Read(t.Context(), object)
-			if got := spell(claims); err != nil || got != "" && got != "a.example.com" {
+			if got := spell(claims); err != nil || got != "" && got != "a.example.com" && got != everyHost[s.Kind] {
 				t.Errorf("%s: %s: got %q, %v", s.Kind, change, got, err)
 			}
 		}
