@@ -91,8 +91,7 @@ func (h *HostSource) override(s hostsource.Source) hostsource.Source {
 	}
 	if !h.Hosts.compiled.IsZero() {
 		// The expression alone says what an object claims.
-		s.Hosts, s.Fields, s.Proxies = h.Hosts.compiled, nil, hostsource.NoProxies
-		s.Solvers = hostsource.Expression{}
+		s.Hosts, s.Fields, s.Proxies, s.Copies = h.Hosts.compiled, nil, hostsource.NoProxies, false
 	}
 	if h.Wildcard != "" {
 		s.Deep = h.Wildcard == ManyLabels

@@ -46,12 +46,13 @@ var builtIn = sync.OnceValue(func() []Source {
 		{
 			Kind: "routegroups.zalando.org", Object: "RouteGroup",
 			Versions: []string{"v1"}, Hosts: mustCompile(skipperHosts),
-			Fields: []string{"spec.hosts"},
+			Fields: []string{"spec.hosts", "spec.routes"},
 		},
 		{
 			Kind: "routes.route.openshift.io", Object: "Route",
 			Versions: []string{"v1"}, Hosts: mustCompile(openshiftHosts),
-			Fields: []string{"spec.host", "spec.subdomain", "spec.wildcardPolicy"}, Solvers: mustCompile(openshiftSolvers),
+			Fields: []string{"spec.host", "spec.subdomain", "spec.wildcardPolicy"},
+			Copies: true,
 		},
 		{
 			Kind: "tcpingresses.configuration.konghq.com", Object: "TCPIngress",
@@ -104,31 +105,6 @@ func traefik(resource, object, group string, proxies Proxies) Source {
 	}
 }
 
-// openshiftHosts: a Route claims spec.host, or with the wildcard policy Subdomain
-// every host beside it that differs in one label. A Route that asks for a subdomain
-// of the router's has its host only in the status. Whether a router admitted it does
-// not matter: a Route that was rejected because its host is taken is the conflict.
-//
-// Routes that OpenShift Serverless keeps in its own namespace, to which no tenant can
-// write, repeat the claims of objects in other namespaces and are ignored. One that was
-// generated from an Ingress that solves an ACME challenge is a solver as well.
-const openshiftHosts = `object.?metadata.?namespace.orValue('') == 'knative-serving-ingress' &&
-object.?metadata.?labels[?'serving.knative.openshift.io/ingressNamespace'].orValue('') != ''
-  ? [] :
-object.?spec.?host.orValue('') == ''
-  ? object.?status.?ingress.orValue([]).map(i, i.?host.orValue('')) :
-object.spec.?wildcardPolicy.orValue('') == 'Subdomain'
-  ? ['*.' + object.spec.host.substring(object.spec.host.indexOf('.') + 1)]
-  : [object.spec.host]`
-
-// openshiftSolvers: a Route that is generated from an Ingress that solves an ACME
-// challenge copies its label: it has the label, an Ingress as its owner, and as its path
-// one token below the challenge directory.
-const openshiftSolvers = `object.?metadata.?labels[?'acme.cert-manager.io/http01-solver'].orValue('') == 'true' &&
-object.?metadata.?ownerReferences.orValue([]).exists(r, r.?kind.orValue('') == 'Ingress') &&
-object.?spec.?path.orValue('').matches('^/[.]well-known/acme-challenge/[A-Za-z0-9_-]+$')
-  ? ['solver'] : []`
-
 // istioHosts: a VirtualService claims its hosts if it is bound to a gateway. One
 // without gateways, or only with mesh, the word for all sidecars, configures how
 // clients inside the mesh reach a host, which may be owned by another team.
@@ -163,8 +139,13 @@ const knativeHosts = `object.?metadata.?name`
 
 // apisixHosts: a route of an ApisixRoute claims the hosts it matches: in v1 that of each
 // rule. One for streams may match a host of the TLS handshake. A route without hosts is
-// for every host, at a proxy that the object does not name.
-const apisixHosts = `object.?spec.?http.orValue([]).map(r, r.?match.?hosts.orValue([]).size() == 0 ? ['*'] : r.match.hosts).flatten() +
+// for every host, at a proxy that the object does not name, unless a condition on the
+// header Host says which.
+const apisixHosts = `object.?spec.?http.orValue([]).map(r, r.?match.?exprs.orValue([])
+.filter(e, e.?subject.?scope.orValue('') == 'Header' && e.?subject.?name.orValue('').lowerAscii() == 'host')
+.map(e, e.?op.orValue('') == 'In' ? e.?set.orValue([]) :
+  {'Equal': [''], 'RegexMatch': ['~'], 'RegexMatchCaseInsensitive': ['~']}[?e.?op.orValue('')].orValue([]).map(p, p + e.?value.orValue('')))).flatten(2) +
+object.?spec.?http.orValue([]).map(r, r.?match.?hosts.orValue([]).size() + r.?match.?exprs.orValue([]).size() == 0 ? ['*'] : r.?match.?hosts.orValue([])).flatten() +
 object.?spec.?stream.orValue([]).map(r, r.?match.?host.orValue('')) +
 object.?spec.?rules.orValue([]).map(r, r.?host.orValue(''))`
 
@@ -177,8 +158,8 @@ const dnsEndpointHosts = `object.?spec.?endpoints.orValue([])
 
 // emissaryHosts: a Mapping claims its hostname, or host, the older field. A host that is
 // a regular expression has to match as a whole. A header :authority, or
-// Host, is the same condition in another place, and so is one in regex_headers. The
-// hostname * is for every Host of the installation, and so is none.
+// Host, is the same condition in another place. The hostname * is for every Host of the
+// installation.
 //
 // Hosts, which configure the certificates of the names that Mappings of other owners
 // have, claim nothing.
@@ -191,10 +172,13 @@ object.?spec.?regex_headers.orValue({}).transformList(k, v, k.lowerAscii() in ['
 (object.?spec.?hostname.orValue('') + object.?spec.?host.orValue('') == '' && object.?spec.?prefix.orValue('') != '' &&
   object.?spec.?headers.orValue({}).size() + object.?spec.?regex_headers.orValue({}).size() == 0 ? ['*'] : [])`
 
-// skipperHosts: a RouteGroup claims its hosts. One without hosts is for every host.
-const skipperHosts = `object.?spec.?hosts.orValue([]).size() == 0 && object.?spec.?routes.orValue([]).size() > 0
-  ? ['*']
-  : object.?spec.?hosts.orValue([])`
+// skipperHosts: a RouteGroup claims its hosts. One without hosts is for every host, unless
+// predicates of its routes name some: Host by a regular expression, HostAny by their names.
+const skipperHosts = `object.?spec.?hosts.orValue([]).size() > 0 ? object.spec.hosts :
+object.?spec.?routes.orValue([]).map(r, r.?predicates.orValue([]).map(p,
+  regex.extractAll(p, '\\bHost\\s*[(]\\s*["/](.*?)["/]\\s*[)]').map(h, '~' + h) +
+  regex.extractAll(p, '\\bHostAny\\s*[(]([^)]*)[)]').map(l, regex.extractAll(l, '"([^"]*)"')).flatten()
+)).flatten(2) + object.?spec.?routes.orValue([]).filter(r, !r.?predicates.orValue([]).exists(p, p.contains('Host'))).map(r, '*')`
 
 // kongTCPHosts: a rule of a TCPIngress claims the host of the TLS handshake. Without one
 // it takes a port.

@@ -38,15 +38,15 @@ type Source struct {
 	// so that managed fields show since when at the latest. "metadata.name" never
 	// changes. If there are none, it may be any field.
 	Fields []string
-	// Solvers returns something for an object that has the marks of a solver of ACME
-	// challenges. It is zero for a kind that has no solvers.
-	Solvers Expression
 	// Unread is true of a source that is off: objects of its kind are counted, and the
 	// report says that they were not read.
 	Unread bool
 	// Proxies says what else a built-in source reads: at which proxies an object claims
 	// its hosts, and what it takes there if it asks for every host.
 	Proxies Proxies
+	// Copies is true of the built-in source of OpenShift's Routes: by their marks some of
+	// them repeat the claim of another object, or solve ACME challenges.
+	Copies bool
 }
 
 // Proxies are the proxies that objects name.
@@ -67,12 +67,14 @@ type Claims struct {
 	Expressions []snapshot.HostExpression
 	// Invalid are the first few values that are not hosts, sorted.
 	Invalid []string
-	// Solver is true if the object has the marks of a solver of ACME challenges.
-	Solver bool
 	// Unread are the first few values that may claim hosts but can't be read, sorted.
 	Unread []string
 	// Bindings are the proxies that the object names.
 	Bindings []snapshot.Binding
+	// Solver is true if the object has the marks of a solver of ACME challenges.
+	Solver bool
+	// CopyOf is the object whose claim it repeats by its marks, or nil.
+	CopyOf *snapshot.Ref
 }
 
 // Read returns what an object, decoded from JSON, claims. It fails if the expression
@@ -100,10 +102,8 @@ func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error
 	for i := range c.Hosts {
 		c.Hosts[i].Rank = ranks[strings.ToLower(c.Hosts[i].Host)]
 	}
-	if !s.Solvers.IsZero() {
-		marks, err := s.Solvers.Eval(ctx, object)
-		// What can't be told is no solver: its claim counts.
-		c.Solver = err == nil && len(marks) > 0
+	if s.Copies {
+		c.Solver, c.CopyOf = openshiftMarks(object)
 	}
 	return c, nil
 }

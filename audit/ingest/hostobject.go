@@ -128,7 +128,7 @@ func (in *Ingester) hostObject(ctx context.Context, s *hostsource.Source, data [
 	}
 	f.Hosts, f.Expressions, f.Bindings = claims.Hosts, claims.Expressions, claims.Bindings
 	f.Invalid, f.Unread = claims.Invalid, claims.Unread
-	f.Solver = claims.Solver
+	f.Solver, f.CopyOf = claims.Solver, claims.CopyOf
 	return f, nil
 }
 

@@ -26,6 +26,9 @@ func (e *ObjectError) Unwrap() error { return e.Err }
 // errNoDiscovery is a server that responds with 404 and is not an API server.
 var errNoDiscovery = errors.New("the server does not say what it serves: is it a Kubernetes API server?")
 
+// Install is how to install what storing findings needs, for messages.
+const Install = "helm install audit oci://ghcr.io/eventuallytrue/charts/audit -n audit --create-namespace"
+
 // RequestError is a failed request, described for people.
 type RequestError struct{ Err error }
 

@@ -7,8 +7,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
+	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/audit/kube/source"
 	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
@@ -18,10 +23,10 @@ func newConfig(c command) *cobra.Command {
 		Short: "Validate a config file, explain its keys, or write a first one",
 		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("config: specify a subcommand, one of: check, explain, init")
+			return errors.New("config: specify a subcommand, one of: check, explain, init, rights")
 		},
 	}
-	cmd.AddCommand(newConfigInit(c), &cobra.Command{
+	cmd.AddCommand(newConfigInit(c), newRights(c), &cobra.Command{
 		Use:   "check FILE",
 		Short: "Validate a config file",
 		Long: `Validate a config file and print all errors. If FILE is -, read standard input. The
@@ -143,4 +148,44 @@ func beginsWith(path, prefix string) bool {
 	}
 	plain, prefix := strings.ReplaceAll(path, "[]", ""), strings.ReplaceAll(prefix, "[]", "")
 	return plain == prefix || strings.HasPrefix(plain, prefix+".")
+}
+
+func newRights(c command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rights [FILE]",
+		Short: "Print the ClusterRole that a sweep needs",
+		Long: `Print the ClusterRole that a sweep without --publish needs, with the config in FILE or
+with the defaults: to list the kinds that the enabled rules and host sources read. It
+includes no Secrets and no writes. Rights to kinds that a cluster does not have are
+harmless.`,
+		Example: `  # Let jane run sweeps
+  audit config rights | kubectl apply -f -
+  kubectl create clusterrolebinding audit-read-only --clusterrole=audit-read-only --user=jane`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o := &readOptions{command: c, configPath: strings.Join(args, "")}
+			if err := o.readConfig(); err != nil {
+				return err
+			}
+			set, err := o.enabledRules(nil)
+			if err != nil {
+				return err
+			}
+			return printRights(c.out, source.Rights(audit.Needs(set), o.config.EnabledHostSources()))
+		},
+	}
+}
+
+// printRights prints a ClusterRole with such rules.
+func printRights(w io.Writer, rules []rbacv1.PolicyRule) error {
+	text, err := yaml.Marshal(rbacv1.ClusterRole{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole"},
+		ObjectMeta: metav1.ObjectMeta{Name: "audit-read-only"},
+		Rules:      rules,
+	})
+	if err != nil {
+		return fmt.Errorf("encode role: %w", err)
+	}
+	_, err = w.Write(text)
+	return err
 }

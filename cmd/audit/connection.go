@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,11 +9,18 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/eventuallytrue/audit/audit"
+	"github.com/eventuallytrue/audit/audit/kube"
+	"github.com/eventuallytrue/audit/audit/kube/source"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // fallbackHost is where client-go looks for an API server if nothing is configured.
@@ -27,6 +35,36 @@ func newConnection() *genericclioptions.ConfigFlags {
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.Namespace, flags.CacheDir = nil, nil
 	return flags
+}
+
+// addConnection adds the connection flags. It counts how often a context is given.
+func addConnection(flags *pflag.FlagSet, connection *genericclioptions.ConfigFlags) {
+	connection.AddFlags(flags)
+	if f := flags.Lookup("context"); f != nil {
+		f.Value = &countedValue{Value: f.Value}
+	}
+}
+
+// countedValue is the value of a flag, with how often it was given.
+type countedValue struct {
+	pflag.Value
+	times int
+}
+
+// Set implements pflag.Value.
+func (c *countedValue) Set(text string) error {
+	c.times++
+	return c.Value.Set(text)
+}
+
+// oneContext rejects a second context, which would silently replace the first.
+func oneContext(flags *pflag.FlagSet) error {
+	if f := flags.Lookup("context"); f != nil {
+		if c, ok := f.Value.(*countedValue); ok && c.times > 1 {
+			return errors.New("--context can be given once: a command reads one cluster")
+		}
+	}
+	return nil
 }
 
 // connectionFlags returns the names of the connection flags.
@@ -92,4 +130,54 @@ func clusterName(flags *genericclioptions.ConfigFlags, cfg *rest.Config) string 
 // userAgent identifies the program in the API server's audit log.
 func userAgent() string {
 	return fmt.Sprintf("audit/%s (%s/%s)", version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// contact is a source that finds out soon whether there is a server. Reading retries for
+// much longer, because a server may restart during a sweep.
+type contact struct {
+	source *source.Source
+	cfg    *rest.Config
+	limit  time.Duration     // of reading
+	note   func(text string) // for people
+}
+
+// patience is how long people wait before they learn that a server does not respond.
+const patience = 2500 * time.Millisecond
+
+// Read implements audit.Source.
+func (c *contact) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
+	err := c.connect(ctx)
+	if err == nil {
+		return c.source.Read(ctx, kinds, b)
+	}
+	c.source.Unreachable(kinds, err, b)
+	return audit.Reading{}, nil
+}
+
+// connect returns an error if no connection can be made. Everything else that may be wrong
+// is left to reading. A server that lets people wait is named.
+func (c *contact) connect(ctx context.Context) error {
+	client, err := kube.NewClient(c.cfg, kube.Options{UserAgent: userAgent()})
+	if err != nil {
+		return nil // as reading will say
+	}
+	whole := ctx
+	ctx, cancel := context.WithTimeout(kube.Quiet(ctx), patience)
+	defer cancel()
+	for wait := 250 * time.Millisecond; ; wait *= 2 {
+		err := client.REST().Get().AbsPath("/version").Do(ctx).Error()
+		var status apierrors.APIStatus
+		switch {
+		case ctx.Err() != nil && whole.Err() == nil:
+			c.note(fmt.Sprintf("%s has not responded yet, waiting for up to %s (--timeout)", c.cfg.Host, c.limit))
+			return nil
+		case err == nil || errors.As(err, &status) || !kube.Transient(err) || whole.Err() != nil:
+			return nil
+		}
+		if kube.Sleep(ctx, wait); whole.Err() != nil {
+			return nil
+		} else if ctx.Err() != nil {
+			return err
+		}
+	}
 }

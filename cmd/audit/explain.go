@@ -137,6 +137,7 @@ type known struct {
 	records  []audit.Record
 	where    string // for people
 	complete bool
+	reason   string // why it is not complete
 }
 
 // findings sweeps, or reads an earlier report, and returns its findings and its time.
@@ -151,7 +152,14 @@ func (o *explainOptions) findings(ctx context.Context, flags *pflag.FlagSet) (kn
 		if err != nil {
 			return known{}, time.Time{}, err
 		}
-		return known{report.Records(report.FindingsOf(r)), o.previousPath, r.Complete && r.Selection == nil}, r.StartedAt, nil
+		k := known{records: report.Records(report.FindingsOf(r)), where: o.previousPath, complete: r.Complete && r.Selection == nil}
+		switch {
+		case len(r.Failures) > 0:
+			k.reason = r.Failures[0].Where + ": " + r.Failures[0].Reason
+		case r.Selection != nil:
+			k.reason = "the report has only some findings"
+		}
+		return k, r.StartedAt, nil
 	}
 	set, err := o.enabledRules(nil)
 	if err != nil {
@@ -161,13 +169,17 @@ func (o *explainOptions) findings(ctx context.Context, flags *pflag.FlagSet) (kn
 		return known{}, time.Time{}, err
 	}
 	done := o.progress()
-	res, err := audit.Sweep(ctx, timed{o.source, o.timeout}, set, &o.config, o.now, &audit.Previous{})
+	res, err := audit.Sweep(ctx, o.reading(), set, &o.config, o.now, &audit.Previous{})
 	done()
 	if err != nil {
 		return known{}, time.Time{}, &exitError{exitIncomplete, fmt.Errorf("sweep: %w", err)}
 	}
 	setFixes(res, &o.config)
-	return known{report.Records(res.Findings), o.config.Cluster, res.Complete()}, res.Started, nil
+	k := known{records: report.Records(res.Findings), where: o.config.Cluster, complete: res.Complete()}
+	if failures := res.Failures(); len(failures) > 0 {
+		k.reason = failures[0].Where + ": " + failures[0].Reason
+	}
+	return k, res.Started, nil
 }
 
 // readReport reads the report of an earlier sweep.
@@ -195,7 +207,7 @@ func (k known) unmatched(name string) error {
 		hint = fmt.Sprintf(", did you mean %s?", meant)
 	}
 	if !k.complete {
-		return &exitError{exitIncomplete, fmt.Errorf("no finding %q in what is known of %s, which is not everything%s", name, k.where, hint)}
+		return &exitError{exitIncomplete, fmt.Errorf("no finding %q in what is known of %s, which is not everything (%s)%s", name, k.where, k.reason, hint)}
 	}
 	return &exitError{exitUsage, fmt.Errorf("no finding %q among the %d of %s%s", name, len(k.records), k.where, hint)}
 }

@@ -61,7 +61,7 @@ Exit codes:
 	flags.StringVarP(&o.output, "output", "o", "table", "Output format. One of: table, wide, json, yaml")
 	flags.StringArrayVar(&o.rules, "rule", nil, "Show only findings of this rule. Can be repeated")
 	o.show.addFlags(flags)
-	o.connection.AddFlags(flags)
+	addConnection(flags, o.connection)
 	return cmd
 }
 
@@ -148,7 +148,7 @@ func (o *findingsOptions) named(list []audit.Record, names []string) ([]audit.Re
 		for _, name := range names {
 			matches := report.Match(list, name)
 			if len(matches) == 0 {
-				return nil, known{list, "namespace " + o.namespace, true}.unmatched(name)
+				return nil, known{records: list, where: "namespace " + o.namespace, complete: true}.unmatched(name)
 			}
 			for _, m := range matches {
 				if !slices.ContainsFunc(found, func(r audit.Record) bool { return r.ID == m.ID }) {

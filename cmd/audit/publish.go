@@ -188,7 +188,7 @@ func (o *publishOptions) hold(rule string) audit.Hold {
 
 // sweep sweeps and publishes under a lock.
 func (o *publishOptions) sweep(ctx context.Context, p *publication, set []*rules.Rule, readWithin time.Duration, lock audit.Lock) (*audit.Result, *audit.Published, error) {
-	res, published, err := audit.SweepAndPublish(ctx, timed{o.source, readWithin}, set, &o.config, o.now, p.publisher, lock)
+	res, published, err := audit.SweepAndPublish(ctx, timed{o.source, readWithin, o.watch}, set, &o.config, o.now, p.publisher, lock)
 	if failures := p.lock.contested(o.now()); res != nil {
 		res.Unpublished = append(failures, res.Unpublished...)
 	}

@@ -71,9 +71,10 @@ Exit codes:
 
   # Print the messages that owners would get, and send none
   audit --once --config audit.yaml --publish --dry-run`,
-		Args:          noArguments,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Args:              noArguments,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return oneContext(cmd.Flags()) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.complete(cmd.Flags()); err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"github.com/eventuallytrue/audit/audit"
@@ -44,6 +45,8 @@ type readOptions struct {
 	config       config.Config
 	configDigest string // of the file, without what flags say
 	source       audit.Source
+	rest         *rest.Config                          // of the cluster; nil for manifests
+	watch        func(*snapshot.Builder) (stop func()) // of the progress; nil if no one watches
 }
 
 func (o *readOptions) addFlags(flags *pflag.FlagSet) {
@@ -58,7 +61,7 @@ func (o *readOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute,
 		"Maximum time for reading. Kinds that were not read by then are reported as unknown")
 	o.connection = newConnection()
-	o.connection.AddFlags(flags)
+	addConnection(flags, o.connection)
 }
 
 // formatNames lists the formats that the command can write.
@@ -139,6 +142,7 @@ func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 	if o.config.Cluster == "" {
 		o.config.Cluster = clusterName(o.connection, cfg)
 	}
+	o.rest = cfg
 	// What client-go logs it returns as well, so it is reported anyway.
 	klog.SetLogger(klog.Logger{})
 	o.source, err = source.New(cfg, source.Options{
@@ -196,15 +200,46 @@ func (o *readOptions) openManifests(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// progress prints to standard error that the sweep is reading, if that is a
-// terminal, and returns a function that clears the line.
+// progress prints to standard error what the sweep is reading, if that is a terminal, and
+// returns a function that clears the line.
 func (o *readOptions) progress() func() {
 	f, ok := o.err.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || o.getenv("TERM") == "dumb" {
 		return func() {}
 	}
 	fmt.Fprintf(f, "Reading %s...", safeLine(o.config.Cluster))
+	o.watch = func(b *snapshot.Builder) func() {
+		return every(progressEvery, func() {
+			kinds, objects := b.Progress()
+			fmt.Fprintf(f, "\r\x1b[KReading %s... %s, %s", safeLine(o.config.Cluster), rules.Count(kinds, "kind"), rules.Count(objects, "object"))
+		})
+	}
 	return func() { fmt.Fprint(f, "\r\x1b[K") }
+}
+
+// progressEvery is how often the line of progress is written.
+const progressEvery = 500 * time.Millisecond
+
+// every calls a function again and again until the one that it returns is called.
+func every(d time.Duration, do func()) (stop func()) {
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		ticks := time.NewTicker(d)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-ticks.C:
+				do()
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		<-stopped
+	}
 }
 
 // noNamespace is the error for a namespace that was selected and does not exist.
@@ -218,11 +253,26 @@ func (o *readOptions) noNamespace(name string) error {
 type timed struct {
 	source audit.Source
 	limit  time.Duration
+	watch  func(*snapshot.Builder) (stop func()) // nil if no one watches
+}
+
+// reading returns the source with its time limit. People who wait for it see its progress,
+// and soon that there is no server.
+func (o *readOptions) reading() audit.Source {
+	if live, ok := o.source.(*source.Source); ok {
+		return timed{&contact{source: live, cfg: o.rest, limit: o.timeout, note: func(text string) {
+			fmt.Fprintf(o.err, "audit: %s\n", safeLine(text))
+		}}, o.timeout, o.watch}
+	}
+	return timed{o.source, o.timeout, o.watch}
 }
 
 // Read implements audit.Source.
 func (t timed) Read(ctx context.Context, kinds []snapshot.Kind, b *snapshot.Builder) (audit.Reading, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.limit, context.DeadlineExceeded)
 	defer cancel()
+	if t.watch != nil {
+		defer t.watch(b)()
+	}
 	return t.source.Read(ctx, kinds, b)
 }

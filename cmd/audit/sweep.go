@@ -263,7 +263,7 @@ func (o *sweepOptions) result(ctx context.Context) (*audit.Result, error) {
 		}
 		return o.sweepOnce(ctx, o.set)
 	}
-	return audit.Sweep(ctx, timed{o.source, o.timeout}, o.set, &o.config, o.now, o.previous)
+	return audit.Sweep(ctx, o.reading(), o.set, &o.config, o.now, o.previous)
 }
 
 // checkNamespaces rejects a namespace that does not exist: for a mistyped name, the

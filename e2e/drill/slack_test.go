@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -91,37 +93,73 @@ const (
 	isReleased = "released"
 )
 
-var hostPattern = regexp.MustCompile(`host-\d{4}\.example\.com`)
+var (
+	hostPattern  = regexp.MustCompile(`host-\d{4}\.example\.com`)
+	titlePattern = regexp.MustCompile(`(\d+) (?:new findings?|findings? reopened)(?: and (\d+) reopened)?`)
+)
 
-// noticesIn returns the notices in a message as it was posted, each once.
-func noticesIn(t *testing.T, m fakeslack.Message) []notice {
+// noticesIn returns the notices in a message as it was posted, each once. Like findings are
+// on one line that says how many there are: which ones is in the details in the thread,
+// which must be among all messages.
+func noticesIn(t *testing.T, m fakeslack.Message, all []fakeslack.Message) []notice {
 	t.Helper()
-	raw := m.Blocks
-	if len(m.Earlier) > 0 {
-		raw = m.Earlier[0].Blocks
-	}
-	var blocks []json.RawMessage
-	if err := json.Unmarshal(raw, &blocks); err != nil {
-		t.Fatalf("read the blocks of %s: %v", m.TS, err)
-	}
+	blocks := blocksOf(t, m)
 	var out []notice
-	for _, block := range blocks {
-		what := noticeKind(m, string(blocks[0]), string(block))
-		for _, host := range hostPattern.FindAllString(string(block), -1) {
-			if n := (notice{m.Channel, what, host}); !slices.Contains(out, n) {
+	add := func(what, text string, most int) {
+		for _, host := range hostPattern.FindAllString(text, -1) {
+			if n := (notice{m.Channel, what, host}); len(out) < most && !slices.Contains(out, n) {
 				out = append(out, n)
+			}
+		}
+	}
+	for _, block := range blocks {
+		add(noticeKind(m, blocks[0], block), block, math.MaxInt)
+	}
+	title := titlePattern.FindStringSubmatch(blocks[0])
+	if title == nil {
+		return out
+	}
+	announced := 0
+	for _, n := range title[1:] {
+		count, _ := strconv.Atoi(n) // empty, or digits
+		announced += count
+	}
+	for _, reply := range all {
+		if reply.Thread == m.TS && reply.Channel == m.Channel && isDetailsMessage(reply) {
+			for _, block := range blocksOf(t, reply) {
+				add(isNew, block, announced)
 			}
 		}
 	}
 	return out
 }
 
+// blocksOf returns the blocks of a message as it was posted.
+func blocksOf(t *testing.T, m fakeslack.Message) []string {
+	t.Helper()
+	raw := m.Blocks
+	if len(m.Earlier) > 0 {
+		raw = m.Earlier[0].Blocks
+	}
+	var blocks []json.RawMessage
+	if err := json.Unmarshal(raw, &blocks); err != nil || len(blocks) == 0 {
+		t.Fatalf("read the blocks of %s: %v, %s", m.TS, err, raw)
+	}
+	var out []string
+	for _, b := range blocks {
+		out = append(out, string(b))
+	}
+	return out
+}
+
+func isDetailsMessage(m fakeslack.Message) bool { return strings.HasPrefix(m.Text, "Details of") }
+
 // noticeKind returns the kind of the notices in a block of a message.
 func noticeKind(m fakeslack.Message, first, block string) string {
 	switch {
 	case strings.Contains(first, "new finding"), strings.Contains(first, "reopened"):
 		return isNew
-	case strings.HasPrefix(m.Text, "Details of"):
+	case isDetailsMessage(m):
 		return isDetails
 	case strings.Contains(block, `"Resolved"`):
 		return isResolved
@@ -133,12 +171,12 @@ func noticeKind(m fakeslack.Message, first, block string) string {
 	return "something else"
 }
 
-// countNotices counts the notices in messages.
+// countNotices counts the notices in messages. Their threads must be among them.
 func countNotices(t *testing.T, messages []fakeslack.Message) map[notice]int {
 	t.Helper()
 	n := map[notice]int{}
 	for _, m := range messages {
-		for _, each := range noticesIn(t, m) {
+		for _, each := range noticesIn(t, m, messages) {
 			n[each]++
 		}
 	}

@@ -122,7 +122,7 @@ func (v *victim) check(t *testing.T, want, left outcome) {
 		}
 	}
 	for channel, all := range again {
-		if !slices.ContainsFunc(left.messages, func(m fakeslack.Message) bool { return containsAll(noticesIn(t, m), all) }) {
+		if !slices.ContainsFunc(left.messages, func(m fakeslack.Message) bool { return containsAll(noticesIn(t, m, left.messages), all) }) {
 			t.Errorf("channel %s got notices of several messages again: %v", channel, all)
 		}
 	}
@@ -136,11 +136,12 @@ func (v *victim) check(t *testing.T, want, left outcome) {
 func (v *victim) checkThreads(t *testing.T, messages []fakeslack.Message) {
 	t.Helper()
 	opened := map[string][]notice{} // by message
-	for _, m := range v.slack.Messages() {
-		opened[m.TS] = noticesIn(t, m)
+	all := v.slack.Messages()
+	for _, m := range all {
+		opened[m.TS] = noticesIn(t, m, all)
 	}
 	for _, m := range messages {
-		for _, n := range noticesIn(t, m) {
+		for _, n := range noticesIn(t, m, all) {
 			parent := notice{n.channel, isNew, n.host}
 			if (n.what == isNew) != (m.Thread == "") || n.what != isNew && !slices.Contains(opened[m.Thread], parent) {
 				t.Errorf("%v is in the thread %q", n, m.Thread)

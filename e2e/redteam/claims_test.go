@@ -78,7 +78,7 @@ func thefts() []claim {
 		annotated("alias", "nginx", "nginx.ingress.kubernetes.io/server-alias", same),
 		annotated("alias in capitals", "nginx", "nginx.ingress.kubernetes.io/server-alias", func(host string) string { return decoy + ", " + strings.ToUpper(host) }),
 		annotated("alias as an expression", "nginx", "nginx.ingress.kubernetes.io/server-alias", func(host string) string { return "~^" + strings.ReplaceAll(host, ".", `\.`) + "$" }),
-		annotated("alias as one of two names", "nginx", "nginx.ingress.kubernetes.io/server-alias", func(host string) string { return "~*^(" + strings.ReplaceAll(host, ".", "[.]") + "|nobody[.]example)$" }),
+		annotated("alias as one of two names", "nginx", "nginx.ingress.kubernetes.io/server-alias", func(host string) string { return "~^(" + strings.ReplaceAll(host, ".", "[.]") + "|nobody[.]example)$" }),
 		annotated("alias of HAProxy", "haproxy", "haproxy-ingress.github.io/server-alias", same),
 		annotated("redirect of HAProxy", "haproxy", "haproxy-ingress.github.io/redirect-from", same),
 		annotated("alias of Kong", "kong", "konghq.com/host-aliases", same),
@@ -128,6 +128,14 @@ func thefts() []claim {
 		claim{name: "IngressRoute in capitals", objects: func(_ *rand.Rand, ns, name, host string) []object {
 			return []object{ingressRoute(ns, name, "Host(`"+strings.ToUpper(host)+"`) && PathPrefix(`/`)")}
 		}},
+		claim{name: "Mapping by an expression", objects: func(_ *rand.Rand, ns, name, host string) []object {
+			return []object{parse("{apiVersion: getambassador.io/v2, kind: Mapping, metadata: {namespace: %s, name: %s}, spec: {host: '%s', host_regex: true, prefix: /, service: web}}", ns, name, strings.ReplaceAll(host, ".", "[.]"))}
+		}},
+		claim{name: "Mapping by an expression on a header", objects: func(_ *rand.Rand, ns, name, host string) []object {
+			return []object{parse("{apiVersion: getambassador.io/v3alpha1, kind: Mapping, metadata: {namespace: %s, name: %s}, spec: {hostname: '*', regex_headers: {':authority': '%s'}, prefix: /, service: web}}", ns, name, strings.ReplaceAll(host, ".", "[.]"))}
+		}},
+		simple("ApisixRoute by a condition", "{apiVersion: apisix.apache.org/v2, kind: ApisixRoute, metadata: {namespace: %[1]s, name: %[2]s}, spec: {http: [{name: web, match: {paths: [/*], exprs: [{subject: {scope: Header, name: Host}, op: In, set: [%[3]s]}]}, backends: [{serviceName: web, servicePort: 80}]}]}}"),
+		simple("RouteGroup by a predicate", "{apiVersion: zalando.org/v1, kind: RouteGroup, metadata: {namespace: %[1]s, name: %[2]s}, spec: {routes: [{pathSubtree: /, predicates: ['HostAny(\"%[3]s\")']}]}}"),
 		claim{name: "HTTPProxy in capitals", objects: func(_ *rand.Rand, ns, name, host string) []object {
 			return []object{parse("{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {namespace: %s, name: %s}, spec: {virtualhost: {fqdn: %s}}}", ns, name, strings.ToUpper(host))}
 		}},

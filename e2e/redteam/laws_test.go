@@ -19,7 +19,7 @@ import (
 //
 // A. No theft and no opening that persists over two sweeps ends without a finding that is
 // open, or something of the attacker's that is named as not evaluated. No finding of it is
-// resolved while it persists.
+// resolved while it persists, unless the same sweep names what took it over as not evaluated.
 //
 // B. Nothing that the attacker has changes what is said about others, except for findings
 // on what they claim themselves.
@@ -48,7 +48,7 @@ func (a *attack) play(t *testing.T) []string {
 func (a *attack) unseen(i int, res *audit.Result, c *cluster) []string {
 	before, now := a.steps[i-1], a.steps[i]
 	var out []string
-	if now.stolen {
+	if now.stolen && !named(res, now) {
 		out = append(out, resolved(c, "one-owner-per-host", a.victim.host, "")...)
 	}
 	if before.stolen && now.stolen && !open(c, "one-owner-per-host", a.victim.host, "") && !named(res, now) {
@@ -59,7 +59,9 @@ func (a *attack) unseen(i int, res *audit.Result, c *cluster) []string {
 		if !opened {
 			continue
 		}
-		out = append(out, resolved(c, "default-deny-present", mallory, detail)...)
+		if !named(res, now) {
+			out = append(out, resolved(c, "default-deny-present", mallory, detail)...)
+		}
 		if i > 1 && !open(c, "default-deny-present", mallory, detail) && !named(res, now) && !doubted(res, snapshot.Direction(d)) {
 			out = append(out, fmt.Sprintf("no finding on the %s of %s is open, and it was evaluated", detail, mallory))
 		}
@@ -68,14 +70,17 @@ func (a *attack) unseen(i int, res *audit.Result, c *cluster) []string {
 }
 
 // open reports whether a finding is stored as open. A finding on a catch-all stands for one
-// on the hosts that it names.
+// on the hosts that the attacker's object comes before.
 func open(c *cluster, rule, name, detail string) bool {
 	for _, s := range c.store.by {
 		if s.Rule != rule || s.State != audit.StateOpen {
 			continue
 		}
 		exact := s.Subject.Name == name && (detail == "" || s.Subject.Detail == detail)
-		if exact || strings.HasPrefix(s.Subject.Name, "* (") && strings.Contains(s.Message, name) {
+		before := slices.ContainsFunc(s.Objects, func(o rules.Object) bool {
+			return o.Namespace == mallory && strings.Contains(o.Detail, name)
+		})
+		if exact || strings.HasPrefix(s.Subject.Name, "* (") && before {
 			return true
 		}
 	}

@@ -38,6 +38,26 @@ func tricks() []trick {
 	return all
 }
 
+// floods are tricks that take their time.
+func floods() []trick {
+	return []trick{{name: "flooded", doc: "the namespace has more hosts than are kept of it", apply: func(_ *rand.Rand, a *attack) {
+		var all []object
+		for i := range 12 {
+			o := ingressOf(mallory, fmt.Sprintf("a-flood-%d", i), "nginx", "flood.example")
+			rules := make([]any, 1900)
+			for j := range rules {
+				rules[j] = map[string]any{"host": fmt.Sprintf("h%d.%d.flood.example", j, i)}
+			}
+			o.spec()["rules"] = rules
+			o.created(a.steps[0].at.Add(-time.Hour))
+			all = append(all, o)
+		}
+		for _, s := range a.steps[1:] {
+			s.objects = append(slices.Clone(all), s.objects...)
+		}
+	}}}
+}
+
 // deletions pretend that something is gone.
 func deletions() []trick {
 	return []trick{
@@ -173,6 +193,23 @@ func marks() []trick {
 		}),
 		each("padded", "the object is large", func(_ *rand.Rand, _ *attack, _ *step, o object) {
 			o.annotate("example.com/padding", strings.Repeat("x", 200<<10))
+		}),
+		each("buried", "the host is the last of more hosts than are kept", func(_ *rand.Rand, _ *attack, _ *step, o object) {
+			hosts := make([]any, 2100)
+			for i := range hosts {
+				hosts[i] = fmt.Sprintf("h%d.buried.example", i)
+			}
+			switch own, _ := o.spec()["hosts"].([]any); {
+			case len(own) > 0:
+				o.spec()["hosts"] = append(hosts, own...)
+			case o.kind() == "Ingress":
+				rules, _ := o.spec()["rules"].([]any)
+				more := make([]any, len(hosts))
+				for i := range hosts {
+					more[i] = map[string]any{"host": hosts[i]}
+				}
+				o.spec()["rules"] = append(more, rules...)
+			}
 		}),
 		each("restored", "managed fields say that nothing was changed for a year", func(_ *rand.Rand, _ *attack, _ *step, o object) {
 			o.meta()["managedFields"] = []any{map[string]any{

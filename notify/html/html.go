@@ -2,24 +2,19 @@
 //
 // The page loads nothing: its style and its script are in it, and its content security
 // policy names them by hash, so that no text of a cluster can run or fetch anything even
-// if it escaped the template. It is readable without the script, which only filters.
+// if it escaped the markup. It is readable without the script, which only filters.
 package html
 
 import (
-	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
 	"github.com/eventuallytrue/audit/audit"
 )
-
-//go:embed page.html
-var pageSource string
 
 //go:embed page.css
 var style string
@@ -27,16 +22,10 @@ var style string
 //go:embed page.js
 var script string
 
-// Write writes the page of a result. An error says why the writer failed: every result can be encoded.
+// Write writes the page of a result. An error is one of the writer.
 func Write(w io.Writer, res *audit.Result) error {
-	page, err := template.New("page").Funcs(template.FuncMap{"anchor": anchor, "join": joinShown}).Parse(pageSource)
-	if err != nil {
-		return fmt.Errorf("parse the page's template: %w", err)
-	}
-	var out bytes.Buffer
-	if err := page.Execute(&out, newView(res)); err != nil {
-		return fmt.Errorf("encode the page: %w", err)
-	}
+	var out page
+	newView(res).write(&out)
 	if _, err := out.WriteTo(w); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}

@@ -166,7 +166,7 @@ func TestUnknownComesBeforeFindings(t *testing.T) {
 	if unknown < 0 || unknown > findings {
 		t.Errorf("unknown at %d, findings at %d", unknown, findings)
 	}
-	for _, want := range []string{"The sweep is incomplete", "ingresses.networking.k8s.io", "forbidden: not allowed", "<dd>0</dd>"} {
+	for _, want := range []string{"The sweep is incomplete", "ingresses.networking.k8s.io", "forbidden: not allowed", `<dd class="">0</dd>`} {
 		if !strings.Contains(source, want) {
 			t.Errorf("the page lacks %q", want)
 		}

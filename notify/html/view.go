@@ -3,7 +3,6 @@ package html
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -16,12 +15,8 @@ import (
 )
 
 // view is what the page shows. Its texts are visible: what would be hidden or reordered is
-// escaped. The template escapes what HTML would interpret.
+// escaped. The page escapes what HTML would interpret.
 type view struct {
-	Policy string
-	Style  template.CSS
-	Script template.JS
-
 	Cluster            string
 	Started            string
 	StartedAt          string // for programs
@@ -109,7 +104,6 @@ const (
 
 func newView(res *audit.Result) *view {
 	v := &view{
-		Policy: policy(), Style: template.CSS(style), Script: template.JS(script),
 		Cluster: visible.Text(res.Cluster), Started: res.Started.UTC().Format("2006-01-02 15:04 UTC"), StartedAt: res.Started.UTC().Format(time.RFC3339),
 		Complete: res.Complete(), Scope: joinShown(texts(res.Only)),
 	}
@@ -230,7 +224,7 @@ func (r *row) add(f *audit.Finding) {
 	listed := f.Objects[:min(len(f.Objects), mostObjects)]
 	p.MoreObjects += len(f.Objects) - len(listed)
 	for _, o := range listed {
-		shown := object{Ref: visible.Text(o.Ref.String()), Owner: visible.Text(o.Owner), Detail: visible.Text(cmp.Or(o.Detail, o.Reason))}
+		shown := object{Ref: visible.Text(o.Ref.String()), Owner: cmp.Or(visible.Text(o.Owner), "no owner"), Created: "unknown", Detail: visible.Text(cmp.Or(o.Detail, o.Reason))}
 		if !o.Created.IsZero() {
 			shown.Created = rules.Timestamp(o.Created)
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,24 +20,85 @@ func (p *printer) incomplete(res *audit.Result) {
 	p.blank()
 	unread := p.unreadKinds(res.Reads)
 	nothing := !p.wide && len(unread) == 1 && nothingRead(res.Reads)
-	for _, u := range unread {
+	for i, u := range unread {
 		text := show(u.reason)
 		if !u.alike {
 			text = "for example: " + text
 		}
 		kinds := join(u.kinds)
-		if nothing {
+		switch {
+		case nothing:
 			kinds = "all " + count(len(u.kinds), "kind")
+		case !p.wide && len(u.kinds) > maxKinds:
+			kinds = count(len(u.kinds), "kind") + ": " + join(u.kinds[:fewKinds]) + ", " + number(len(u.kinds)-fewKinds) + " more (-o wide names all)"
 		}
 		p.unknown(show(string(u.status)), kinds)
 		if u.reason != "" {
 			p.unknown("", text)
 		}
+		p.nextStep(u, nothing)
+		if u.status == snapshot.Forbidden && (i == len(unread)-1 || unread[i+1].status != u.status) {
+			p.grant(u.reason)
+		}
 	}
 	p.problems(res.Problems)
 	p.faults(res.Faults)
-	p.notRun(res.Rules, nothing)
+	p.notRun(res.Rules, nothing || !p.wide && noneKnown(res.Reads))
 	p.blank()
+}
+
+// maxKinds is the number of kinds with one reason that a table names; of more, it names
+// fewKinds.
+const (
+	maxKinds = 5
+	fewKinds = 3
+)
+
+// nextStep writes what a user can do about kinds that could not be read.
+func (p *printer) nextStep(u *unread, nothing bool) {
+	switch {
+	case strings.Contains(u.reason, "HTTP 401"), strings.Contains(u.reason, "getting credentials: "):
+		p.unknown("", "Log in again: the server does not accept the credentials of the kubeconfig.")
+	case nothing:
+		p.unknown("", "Check the context, and that the server can be reached from here:")
+		p.command("kubectl config current-context && kubectl cluster-info")
+	}
+}
+
+// grant writes how to get the rights that a server misses, once for all kinds.
+func (p *printer) grant(reason string) {
+	who, _ := subjectFlag(reason)
+	if who == "--user=system:anonymous" {
+		p.unknown("", "Log in: the server does not know who you are.")
+		return
+	}
+	p.unknown("", "An administrator can grant the rights:")
+	p.command(p.program + " config rights | kubectl apply -f -")
+	p.command("kubectl create clusterrolebinding audit-read-only --clusterrole=audit-read-only " + who)
+}
+
+// command writes a line to be pasted into a shell. It is never wrapped, because the parts
+// would be other commands.
+func (p *printer) command(text shown) { p.line(span{text: blanks(15) + text}) }
+
+// denied matches the user in an API server's refusal, and plainUser a name that shells take
+// literally: anybody may have any name.
+var (
+	denied    = regexp.MustCompile(`User "([^"]*)" cannot `)
+	plainUser = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9@._:/-]*$`)
+)
+
+// subjectFlag returns the flag of kubectl create clusterrolebinding for the user whom a
+// server refused, and whether it knows them.
+func subjectFlag(reason string) (shown, bool) {
+	m := denied.FindStringSubmatch(reason)
+	if m == nil || !plainUser.MatchString(m[1]) || len(m[1]) > 100 {
+		return "--user=ME", false
+	}
+	if account, ok := strings.CutPrefix(m[1], "system:serviceaccount:"); ok {
+		return "--serviceaccount=" + show(account), true
+	}
+	return "--user=" + show(m[1]), true
 }
 
 // problems writes the problems, those with one reason as one with their number.
@@ -128,6 +190,11 @@ func nothingRead(reads []snapshot.Read) bool {
 	return len(reads) > 1 && !slices.ContainsFunc(reads, func(r snapshot.Read) bool { return r.Status != snapshot.Failed })
 }
 
+// noneKnown reports whether nothing is known of any kind.
+func noneKnown(reads []snapshot.Read) bool {
+	return len(reads) > 0 && !slices.ContainsFunc(reads, func(r snapshot.Read) bool { return r.Status.Known() })
+}
+
 // notRun writes which rules did not run, and why.
 func (p *printer) notRun(outcomes []audit.Outcome, nothingRead bool) {
 	type cause struct {
@@ -143,6 +210,8 @@ func (p *printer) notRun(outcomes []audit.Outcome, nothingRead bool) {
 		c := cause{o.Status, trim(o.Reason)}
 		if nothingRead && o.Status == audit.RuleSkipped {
 			c.reason = "nothing was read"
+		} else if parts := strings.Split(c.reason, ", "); !p.wide && o.Status == audit.RuleSkipped && len(parts) > maxKinds {
+			c.reason = strings.Join(parts[:fewKinds], ", ") + ", " + string(number(len(parts)-fewKinds)) + " more"
 		}
 		if names[c] == nil {
 			causes = append(causes, c)
@@ -185,8 +254,11 @@ func (p *printer) unreadKinds(reads []snapshot.Read) []*unread {
 			continue
 		}
 		reason := withoutKind(r)
-		if p.wide {
+		switch {
+		case p.wide:
 			reason = r.Err
+		case r.Status == snapshot.Forbidden:
+			reason = "" // whatever the server says, someone has to grant the rights
 		}
 		key := string(r.Status) + " " + reason
 		u := sames[key]

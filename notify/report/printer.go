@@ -15,7 +15,8 @@ import (
 
 // Options are the layout of Table and Wide. The other formats ignore them.
 type Options struct {
-	// Width is the number of terminal columns. No line of a Table is wider; in Wide
+	// Width is the number of terminal columns. No line of a Table is wider,
+	// except for commands that are to be pasted; in Wide
 	// only running text is wrapped, and rows are as wide as their cells. Zero means
 	// DefaultWidth; less than MinWidth means MinWidth.
 	Width int

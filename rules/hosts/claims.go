@@ -20,6 +20,8 @@ type claim struct {
 	class string
 	// solver is true if the claimant has the marks of a solver of ACME challenges.
 	solver bool
+	// copyOf is the object whose claim this one repeats by the claimant's marks, or nil.
+	copyOf *snapshot.Ref
 	// gateways are the namespaces of the Gateways that the claimant names as parents.
 	gateways []string
 	// listeners are the first few listeners of Gateways through which the host is

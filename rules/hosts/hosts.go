@@ -129,6 +129,10 @@ a Gateway to which another claimant of the host attaches, and in the namespaces 
 hosts.trustedSolvers. Anywhere else it is a claim: anyone can write its marks, and
 whoever answers the challenge obtains a certificate for the host.
 
+An OpenShift Route with the marks of a solver is treated as one. A Route of OpenShift
+Serverless for a DomainMapping in another namespace is left out only where that
+DomainMapping claims its host.
+
 A wildcard of one owner over an exact host of another is an advisory, because
 serving the more specific name is what wildcards are for. So is a host that
 appears in spec.tls of another owner's Ingress.`,
@@ -154,6 +158,7 @@ func run(in rules.Input) (rules.Result, error) {
 	hostObjectClaims(c, x, points, in)
 	points.addIngresses(c, in, classes)
 	points.addTo(c)
+	c.dropCopies()
 	c.dropSolvers(in)
 
 	matched := x.compare()

@@ -20,9 +20,9 @@ func hostObjectClaims(c *claims, x *expressions, points *entryPoints, in rules.I
 		owner := in.Owner(&o.Meta)
 		for _, h := range o.Hosts {
 			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
-				to := c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
-				to.solver = o.Solver
-				gateways.attach(to, o)
+				claimed := c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
+				claimed.solver, claimed.copyOf = o.Solver, o.CopyOf
+				gateways.attach(claimed, o)
 			}
 		}
 		for i := range o.Expressions {

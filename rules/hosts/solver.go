@@ -51,6 +51,25 @@ func (c *claims) dropSolvers(in rules.Input) {
 	}
 }
 
+// dropCopies removes the claims that repeat another one. OpenShift Serverless keeps Routes
+// in its own namespace for objects in others. The marks that say so are written by whoever
+// writes the Route, so one is a copy only of a claim that is there. Whoever can write in
+// that namespace can still make a Route look like one for a DomainMapping that claims the
+// host.
+func (c *claims) dropCopies() {
+	for host, list := range c.byHost {
+		if !slices.ContainsFunc(list, func(s *claim) bool { return s.copyOf != nil }) {
+			continue
+		}
+		c.byHost[host] = slices.DeleteFunc(slices.Clone(list), func(s *claim) bool { return s.copyOf != nil && repeats(list, s) })
+	}
+}
+
+// repeats reports whether a claim repeats another one to the same host, which stays.
+func repeats(list []*claim, s *claim) bool {
+	return slices.ContainsFunc(list, func(c *claim) bool { return c.copyOf == nil && c.object.Ref() == *s.copyOf })
+}
+
 // holds reports whether the namespace of a solver holds the host that it answers for: it
 // has another claim of that host, or a Gateway to which another claimant attaches.
 func holds(list []*claim, solver *claim) bool {

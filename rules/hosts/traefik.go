@@ -88,9 +88,12 @@ func (e *entryPoints) addIngresses(c *claims, in rules.Input, classes *classes) 
 	}
 	for ing := range in.View.Ingresses() {
 		class := classes.of(ing)
-		if !class.isTraefik() || isSolver(ing) {
+		if !class.isTraefik() {
 			continue
 		}
+		// It borrows its host for a minute, and nothing is taken from it. One without a
+		// host solves nothing, whatever its marks say.
+		solver := isSolver(ing)
 		name := class.name
 		if len(names) == 1 || name == "traefik" {
 			name = ""
@@ -103,6 +106,7 @@ func (e *entryPoints) addIngresses(c *claims, in rules.Input, classes *classes) 
 			case h.Source != snapshot.FromRule:
 			case host == "":
 				every = true
+			case solver:
 			default:
 				rank := cmp.Or(ing.Priority, len("Host(``) && PathPrefix(`/`)")+len(host))
 				e.hosts[name] = append(e.hosts[name], &hostRouter{host, rank, ing.EntryPoints, from})

@@ -28,7 +28,11 @@ metadata.gatekeeper.sh/requires-sync-data. The Config named "config" and SyncSet
 list the kinds that are replicated. A finding is a template with a requirement
 for which no kind is replicated in the version that it asks for. A template that
 looks something up and declares no kinds is an advisory. If Gatekeeper is not
-installed, the rule reports nothing and costs no request.`,
+installed, the rule reports nothing and costs no request.
+
+Gatekeeper unloads a template, and stops replicating what a SyncSet or the Config
+lists, as soon as its deletion begins, even if a finalizer holds the object. So does
+this rule.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectTemplate,
 		Needs:    []snapshot.Kind{snapshot.GatekeeperConfigs, snapshot.ConstraintTemplates, snapshot.SyncSets},
@@ -36,6 +40,10 @@ installed, the rule reports nothing and costs no request.`,
 	}
 }
 
+// run takes what is being deleted for gone, whatever finalizers hold it, because Gatekeeper
+// does: its controllers of templates, SyncSets and the Config check deletionTimestamp, and
+// unload the template or stop replicating at once (pkg/controller/constrainttemplate,
+// syncset and config). A deletion can't be undone, so such a template stays without effect.
 func run(in rules.Input) (rules.Result, error) {
 	copied := map[snapshot.VersionKind]bool{}
 	var by []*snapshot.Replication

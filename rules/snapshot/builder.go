@@ -88,6 +88,16 @@ func (b *Builder) Add(facts Facts, reads ...Read) {
 	b.reads = append(b.reads, reads...)
 }
 
+// Progress returns how many kinds and objects were added so far.
+func (b *Builder) Progress() (kinds, objects int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.reads {
+		objects += r.Items
+	}
+	return len(b.reads), objects
+}
+
 // Freeze returns the snapshot and leaves the builder empty. An object that was
 // added twice is in it once, as it was added last.
 func (b *Builder) Freeze() *Snapshot {

@@ -26,9 +26,12 @@ type HostObject struct {
 	Unread []string
 	// Bindings are the proxies that serve it, where the source of its kind knows them.
 	Bindings []Binding
-	// Solver is true if it has the marks of a solver of ACME HTTP01 challenges, which
-	// whoever writes it writes.
+	// Solver is true if it has the marks of a solver of ACME challenges. Whoever writes
+	// the object can write them.
 	Solver bool
+	// CopyOf is the object whose claim it repeats by its marks, nil if there is none.
+	// Whoever writes the object can write them.
+	CopyOf *Ref
 	// Err is why it is not known what the object claims, empty if it could be
 	// read.
 	Err string

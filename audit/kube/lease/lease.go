@@ -187,6 +187,8 @@ func (l *Lease) AcquireAfter(ctx context.Context, waitAtMost time.Duration, begi
 			return nil, fmt.Errorf("acquire lease %q: %w", l.name, &kube.RequestError{Err: err})
 		case left <= 0:
 			return nil, &HeldError{Lease: l.name, Holder: holder(&seen.spec), Waited: waitAtMost}
+		case apierrors.IsNotFound(err): // a Lease that is not there is created, so it is the namespace
+			return nil, fmt.Errorf("acquire lease %q: %w: create the namespace, as the chart does: %s", l.name, &kube.RequestError{Err: err}, kube.Install)
 		case err != nil && !kube.Transient(err):
 			return nil, fmt.Errorf("acquire lease %q: %w", l.name, &kube.RequestError{Err: err})
 		}
