@@ -113,13 +113,20 @@ func outsideIdentity(key string) bool {
 	return strings.Contains(key, "beta.kubernetes.io")
 }
 
+// unknownLabel is what a selector of pods asks for if it depends on labels of endpoints
+// that are in no fact: nobody has it, but its policies are evaluated as if all had it, too.
+const unknownLabel = snapshot.ServiceAccountLabelPrefix + "of a Cilium endpoint"
+
 // subject returns the selected pods of a namespace, or of all namespaces if it is empty. A
-// selector with unknown labels selects none, because a policy that only might select a
-// pod does not protect it.
+// selector that asks for labels that endpoints do not have selects none.
 func (s *endpointSelector) subject(namespace string) snapshot.PodPeer {
 	p := snapshot.PodPeer{Namespaces: s.namespaces, Pods: s.pods}
-	if s.unknown || s.unsure || s.cluster || len(s.reserved) > 0 {
+	switch {
+	case s.unknown || len(s.reserved) > 0:
 		p.Pods = noPod()
+	case s.unsure || s.cluster:
+		p.Pods = append(slices.Clone(p.Pods), snapshot.Requirement{Key: unknownLabel, Op: snapshot.Exists})
+		slices.SortStableFunc(p.Pods, byKey)
 	}
 	if namespace == "" {
 		return p
