@@ -70,6 +70,10 @@ func (s *swept) merge(about []Transition, again Evaluation, complete func(Transi
 	}
 	c.Evaluation.Findings = slices.DeleteFunc(slices.Clone(s.evaluation.Findings), func(f Finding) bool { return in[f.ID] })
 	c.Evaluation.Unread = slices.Concat(s.evaluation.Unread, again.Unread)
+	c.Evaluation.Evaluated = maps.Clone(s.evaluation.Evaluated)
+	for kind, evaluated := range c.Evaluation.Evaluated {
+		c.Evaluation.Evaluated[kind] = evaluated && again.Evaluated[kind]
+	}
 	for _, t := range about {
 		f, there := second[t.Record.ID]
 		opens := !t.Delete && (t.Record.State == StateOpen || t.Record.State == StatePending)

@@ -37,6 +37,11 @@ type Evaluation struct {
 	// Faults are the objects that could not be read, or that a rule could not evaluate,
 	// each once.
 	Faults []ObjectFault
+	// AfterOthers are the rules about Faults. Evaluated are the kinds that the other rules
+	// read: true if they were read completely, and all of these rules ran, so that what is
+	// not in Faults has none.
+	AfterOthers []string
+	Evaluated   map[snapshot.Kind]bool
 
 	// Named are the owners whom the config names, or who own a namespace, as in
 	// Finding.Owners. Others are named by an object alone: anyone who can edit one can
@@ -116,8 +121,11 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 	uses := newExceptionUses(c, now)
 	ran := map[string]bool{}
 	ev := Evaluation{Churn: map[string]Churn{}}
-	faults := objectFaults{owners: e.owners, seen: map[snapshot.Ref]bool{}}
-	for i, r := range e.runAll(set, snap) {
+	all := e.runAll(set, snap)
+	ev.Faults = e.faults(snap, all)
+	e.runAfterOthers(set, snap, all, ev.Faults)
+	ev.Evaluated = evaluatedKinds(set, snap, all)
+	for i, r := range all {
 		rule, result := set[i], r.result
 		ev.Rules = append(ev.Rules, r.outcome)
 		ran[rule.Name] = r.outcome.Status == RuleRan
@@ -137,7 +145,6 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 		}
 		for _, f := range result.Unread {
 			ev.Unread = append(ev.Unread, RuleObject{rule.Name, f.Ref})
-			faults.add(f)
 		}
 		for _, ref := range result.Dependent {
 			ev.Unread = append(ev.Unread, RuleObject{rule.Name, ref})
@@ -145,8 +152,12 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 		for _, namespace := range result.UnreadIn {
 			ev.Unread = append(ev.Unread, anyIn(rule.Name, namespace))
 		}
-		for _, f := range snap.Faults() {
-			ev.Unread = append(ev.Unread, RuleObject{rule.Name, f.Ref})
+		if rule.AfterOthers {
+			ev.AfterOthers = append(ev.AfterOthers, rule.Name)
+		} else {
+			for _, f := range snap.Faults() {
+				ev.Unread = append(ev.Unread, RuleObject{rule.Name, f.Ref})
+			}
 		}
 		for _, a := range result.Advisories {
 			ev.Advisories = append(ev.Advisories, Advisory{
@@ -155,10 +166,6 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 		}
 		ev.Isolation = append(ev.Isolation, result.Isolation...)
 	}
-	for _, f := range snap.Faults() {
-		faults.add(f)
-	}
-	ev.Faults = faults.list
 	uses.markUnused(ran)
 	ev.Exceptions = uses
 	ev.Advisories = append(ev.Advisories, uses.advisories()...)
@@ -182,10 +189,45 @@ func (e *evaluator) runAll(set []*rules.Rule, snap *snapshot.Snapshot) []ruleRes
 	all := make([]ruleResult, len(set))
 	var wait sync.WaitGroup
 	for i, rule := range set {
-		wait.Go(func() { all[i].outcome, all[i].result = e.run(rule, snap) })
+		if !rule.AfterOthers {
+			wait.Go(func() { all[i].outcome, all[i].result = e.run(rule, snap, nil) })
+		}
 	}
 	wait.Wait()
 	return all
+}
+
+// runAfterOthers runs the rules that evaluate what the others could not.
+func (e *evaluator) runAfterOthers(set []*rules.Rule, snap *snapshot.Snapshot, all []ruleResult, objects []ObjectFault) {
+	for i, rule := range set {
+		if !rule.AfterOthers {
+			continue
+		}
+		faults := make([]snapshot.Fault, len(objects))
+		for j, f := range objects {
+			faults[j] = f.Fault
+		}
+		all[i].outcome, all[i].result = e.run(rule, snap, faults)
+	}
+}
+
+// evaluatedKinds returns Evaluation.Evaluated.
+func evaluatedKinds(set []*rules.Rule, snap *snapshot.Snapshot, all []ruleResult) map[snapshot.Kind]bool {
+	out := map[snapshot.Kind]bool{}
+	for i, rule := range set {
+		if rule.AfterOthers {
+			continue
+		}
+		view := snap.View(slices.Concat(rule.Needs, rule.Uses)...)
+		for _, read := range snap.Reads() {
+			if !view.Declares(read.Kind) {
+				continue
+			}
+			before, ok := out[read.Kind]
+			out[read.Kind] = (before || !ok) && read.Status.Known() && all[i].outcome.Status == RuleRan
+		}
+	}
+	return out
 }
 
 // ruleResult is the result of one rule.
@@ -195,7 +237,7 @@ type ruleResult struct {
 }
 
 // run runs one rule, unless a kind that it needs is not known.
-func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outcome, result rules.Result) {
+func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot, faults []snapshot.Fault) (outcome Outcome, result rules.Result) {
 	outcome = Outcome{Rule: rule.Name, Status: RuleRan}
 	var unread []string
 	for _, kind := range rule.Needs {
@@ -223,6 +265,7 @@ func (e *evaluator) run(rule *rules.Rule, snap *snapshot.Snapshot) (outcome Outc
 		Directions: settings.Directions,
 		Exempt:     settings.Exempt,
 		Previous:   e.previous.before,
+		Faults:     faults,
 
 		TrustedSolver: e.config.Hosts.TrustsSolvers,
 	})
@@ -258,6 +301,10 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 	if _, seen := e.previous.FirstSeen[id]; v.Provisional && !seen {
 		state = StatePending
 	}
+	names := e.names(v.Owners)
+	if fallback := e.config.Owners.Fallback; v.Fallback && fallback != "" && !slices.Contains(names, fallback) {
+		names = slices.Sorted(slices.Values(append(names, fallback)))
+	}
 	f := Finding{
 		ID:        id,
 		Rule:      rule.Name,
@@ -265,7 +312,7 @@ func (e *evaluator) finding(rule *rules.Rule, v rules.Violation) Finding {
 		Subject:   v.Subject,
 		Verdict:   v.Verdict,
 		Culprit:   v.Culprit,
-		Owners:    e.names(v.Owners),
+		Owners:    names,
 		Message:   v.Message,
 		Cause:     v.Cause,
 		Remedy:    v.Remedy,
@@ -290,26 +337,30 @@ func (e *evaluator) names(owners []rules.Owner) []string {
 	return slices.Compact(out)
 }
 
-// objectFaults are the objects that could not be read or evaluated, each once.
-type objectFaults struct {
-	owners *owners
-	seen   map[snapshot.Ref]bool
-	list   []ObjectFault
-}
-
-// add adds a fault with the owner of its namespace: what the object itself says is not to
-// be relied on.
-func (o *objectFaults) add(f snapshot.Fault) {
-	if o.seen[f.Ref] {
-		return
+// faults returns the objects that could not be read or evaluated, each once, with the
+// owner of its namespace: what the object itself says is not to be relied on.
+func (e *evaluator) faults(snap *snapshot.Snapshot, all []ruleResult) []ObjectFault {
+	seen := map[snapshot.Ref]bool{}
+	var out []ObjectFault
+	add := func(list []snapshot.Fault) {
+		for _, f := range list {
+			if seen[f.Ref] {
+				continue
+			}
+			seen[f.Ref] = true
+			owner := e.owners.of(&snapshot.Meta{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name})
+			out = append(out, ObjectFault{Fault: f, Owner: e.owners.notified(owner)})
+		}
 	}
-	o.seen[f.Ref] = true
-	owner := o.owners.of(&snapshot.Meta{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name})
-	o.list = append(o.list, ObjectFault{Fault: f, Owner: o.owners.notified(owner)})
+	for _, r := range all {
+		add(r.result.Unread)
+	}
+	add(snap.Faults())
+	slices.SortFunc(out, func(a, b ObjectFault) int { return a.Compare(b.Fault) })
+	return out
 }
 
 func (ev *Evaluation) sort() {
-	slices.SortFunc(ev.Faults, func(a, b ObjectFault) int { return a.Compare(b.Fault) })
 	slices.SortFunc(ev.Rules, func(a, b Outcome) int { return strings.Compare(a.Rule, b.Rule) })
 	slices.SortFunc(ev.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), strings.Compare(a.Rule, b.Rule), a.Subject.Compare(b.Subject))
@@ -322,75 +373,4 @@ func sortAdvisories(list []Advisory) {
 	slices.SortStableFunc(list, func(a, b Advisory) int {
 		return cmp.Or(strings.Compare(a.Rule, b.Rule), a.Subject.Compare(b.Subject), strings.Compare(a.Message, b.Message))
 	})
-}
-
-// evaluated is an Evaluation indexed by finding.
-type evaluated struct {
-	outcome      map[string]OutcomeStatus // by rule; a rule that is not in it no longer exists
-	findings     map[string]Finding       // by ID
-	churn        map[string]Churn         // by ID
-	excepted     map[string]bool          // by ID
-	notEvaluated map[string]bool          // by ID
-	exempted     map[string]bool          // by ID
-	unread       map[RuleObject]bool
-	evicted      map[string]bool // by ID
-}
-
-func indexEvaluation(ev *Evaluation) *evaluated {
-	x := &evaluated{
-		outcome: map[string]OutcomeStatus{}, findings: map[string]Finding{}, churn: ev.Churn,
-		excepted: map[string]bool{}, notEvaluated: map[string]bool{}, exempted: map[string]bool{},
-		unread: map[RuleObject]bool{}, evicted: ev.Evicted,
-	}
-	for _, o := range ev.Rules {
-		x.outcome[o.Rule] = o.Status
-	}
-	for _, f := range ev.Findings {
-		x.findings[f.ID] = f
-	}
-	for _, f := range ev.Excepted {
-		x.excepted[f.ID] = true
-	}
-	for _, s := range ev.NotEvaluated {
-		x.notEvaluated[rules.ID(s.Rule, s.Subject)] = true
-	}
-	for _, id := range ev.Withheld {
-		x.notEvaluated[id] = true
-	}
-	for _, o := range ev.Unread {
-		x.unread[o] = true
-	}
-	for _, s := range ev.Exempted {
-		x.exempted[rules.ID(s.Rule, s.Subject)] = true
-	}
-	return x
-}
-
-// unknown reports whether nothing is known about a finding: its rule did not run, or
-// could not evaluate the subject. It goes by the ID, since a store may have
-// shortened the subject.
-func (x *evaluated) unknown(rule, id string) bool {
-	status, asked := x.outcome[rule]
-	return asked && status != RuleRan || x.notEvaluated[id]
-}
-
-// retired reports whether a finding is no longer asked for: its rule was removed, or
-// the config exempts the subject.
-func (x *evaluated) retired(rule, id string) bool {
-	_, asked := x.outcome[rule]
-	return !asked || x.exempted[id]
-}
-
-// mayPersist reports whether a finding may still exist although it was not found:
-// its rule cannot determine what one of its objects is part of now, or what may be in
-// its place.
-func (x *evaluated) mayPersist(rec Record) bool {
-	return slices.ContainsFunc(rec.Objects, func(o rules.Object) bool {
-		return x.unread[RuleObject{rec.Rule, o.Ref}] || o.Namespace != "" && x.unread[anyIn(rec.Rule, o.Namespace)]
-	})
-}
-
-// anyIn stands for all objects of a namespace.
-func anyIn(rule, namespace string) RuleObject {
-	return RuleObject{rule, snapshot.Ref{Namespace: namespace}}
 }

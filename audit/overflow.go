@@ -277,6 +277,13 @@ func summaryChurn(f *Finding) Churn {
 
 // mayHide reports whether a rule may have missed findings that a namespace has caused.
 func (ev *Evaluation) mayHide(rule, namespace string) bool {
+	if slices.Contains(ev.AfterOthers, rule) {
+		for _, evaluated := range ev.Evaluated {
+			if !evaluated {
+				return true
+			}
+		}
+	}
 	return slices.ContainsFunc(ev.Unread, func(o RuleObject) bool { return o.Rule == rule && o.Object.Namespace == namespace }) ||
 		slices.ContainsFunc(ev.NotEvaluated, func(s RuleSubject) bool { return s.Rule == rule })
 }

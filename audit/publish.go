@@ -15,7 +15,9 @@ import (
 
 // Publisher keeps the findings of sweeps in a store.
 type Publisher struct {
-	Store  Store
+	Store Store
+	// Source confirms what is about to change. Without it, as for manifests, which are read
+	// once, the first reading counts.
 	Source Rereader
 	// Reconciler holds the settings by which findings open and resolve. Its Now is
 	// set to that of the sweep.
@@ -166,7 +168,7 @@ func (p *Publisher) publish(l lease, s *swept, res *Result) (*Published, error) 
 	transitions := r.Reconcile(records, ev)
 	out := &Published{Newer: l.newer}
 	defer func() { out.OverLimit, out.NotStored = overLimit, notStored }()
-	if doubtful := needConfirmation(transitions); len(doubtful) > 0 {
+	if doubtful := needConfirmation(transitions); p.Source != nil && len(doubtful) > 0 {
 		confirmed, err := s.confirm(ctx, p.Source, doubtful)
 		if err != nil {
 			s.watch.end(PhaseConfirm)

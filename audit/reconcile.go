@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
 // Hold is how long a new violation is pending before it is opened.
@@ -127,7 +129,7 @@ func (r Reconciler) stored(rec Record, index *evaluated) Transition {
 	}
 	why := ReasonResolved
 	switch {
-	case index.retired(rec.Rule, rec.ID):
+	case index.retired(rec):
 		why = ReasonRuleRetired
 	case index.excepted[rec.ID]:
 		why = ReasonExcepted
@@ -207,3 +209,96 @@ func clampTimes(r Record, now time.Time) (Record, bool) {
 	}
 	return r, clamped
 }
+
+// evaluated is an Evaluation indexed by finding.
+type evaluated struct {
+	outcome      map[string]OutcomeStatus // by rule; a rule that is not in it no longer exists
+	findings     map[string]Finding       // by ID
+	churn        map[string]Churn         // by ID
+	excepted     map[string]bool          // by ID
+	notEvaluated map[string]bool          // by ID
+	exempted     map[string]bool          // by ID
+	unread       map[RuleObject]bool
+	evicted      map[string]bool // by ID
+	afterOthers  []string
+	kinds        map[snapshot.Kind]bool // as Evaluation.Evaluated
+}
+
+func indexEvaluation(ev *Evaluation) *evaluated {
+	x := &evaluated{
+		outcome: map[string]OutcomeStatus{}, findings: map[string]Finding{}, churn: ev.Churn,
+		excepted: map[string]bool{}, notEvaluated: map[string]bool{}, exempted: map[string]bool{},
+		unread: map[RuleObject]bool{}, evicted: ev.Evicted,
+		afterOthers: ev.AfterOthers, kinds: ev.Evaluated,
+	}
+	for _, o := range ev.Rules {
+		x.outcome[o.Rule] = o.Status
+	}
+	for _, f := range ev.Findings {
+		x.findings[f.ID] = f
+	}
+	for _, f := range ev.Excepted {
+		x.excepted[f.ID] = true
+	}
+	for _, s := range ev.NotEvaluated {
+		x.notEvaluated[rules.ID(s.Rule, s.Subject)] = true
+	}
+	for _, id := range ev.Withheld {
+		x.notEvaluated[id] = true
+	}
+	for _, o := range ev.Unread {
+		x.unread[o] = true
+	}
+	for _, s := range ev.Exempted {
+		x.exempted[rules.ID(s.Rule, s.Subject)] = true
+	}
+	return x
+}
+
+// unknown reports whether nothing is known about a finding: its rule did not run, or
+// could not evaluate the subject. It goes by the ID, since a store may have
+// shortened the subject.
+func (x *evaluated) unknown(rule, id string) bool {
+	status, asked := x.outcome[rule]
+	return asked && status != RuleRan || x.notEvaluated[id]
+}
+
+// retired reports whether a finding is no longer asked for: its rule was removed, the
+// config exempts the subject, or it is about an object that no rule reads any more.
+func (x *evaluated) retired(rec Record) bool {
+	_, asked := x.outcome[rec.Rule]
+	return !asked || x.exempted[rec.ID] ||
+		x.aboutObject(rec) && !x.reads(rec)
+}
+
+// mayPersist reports whether a finding may still exist although it was not found:
+// its rule cannot determine what one of its objects is part of now, or what may be in
+// the place of one, or it is about an
+// object that may be as impossible to evaluate as it was.
+func (x *evaluated) mayPersist(rec Record) bool {
+	if x.aboutObject(rec) {
+		return x.reads(rec) && !x.kinds[kindOf(rec)]
+	}
+	return slices.ContainsFunc(rec.Objects, func(o rules.Object) bool {
+		return x.unread[RuleObject{rec.Rule, o.Ref}] || o.Namespace != "" && x.unread[anyIn(rec.Rule, o.Namespace)]
+	})
+}
+
+// anyIn stands for all objects of a namespace.
+func anyIn(rule, namespace string) RuleObject {
+	return RuleObject{rule, snapshot.Ref{Namespace: namespace}}
+}
+
+// aboutObject reports whether a finding is about an object that could not be evaluated.
+func (x *evaluated) aboutObject(rec Record) bool {
+	return slices.Contains(x.afterOthers, rec.Rule) && !isSummary(&rec.Finding)
+}
+
+// reads reports whether any rule reads the kind of the object that a finding is about.
+func (x *evaluated) reads(rec Record) bool {
+	_, read := x.kinds[kindOf(rec)]
+	return read
+}
+
+// kindOf returns the kind of the object that could not be evaluated.
+func kindOf(rec Record) snapshot.Kind { return snapshot.Kind(rec.Subject.Detail) }

@@ -1,6 +1,8 @@
 package audit_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -9,7 +11,9 @@ import (
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/audit/config"
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/evaluable"
 	"github.com/eventuallytrue/audit/rules/hosts"
+	"github.com/eventuallytrue/audit/rules/isolation"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -255,5 +259,90 @@ func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 		if len(got) != 1 || got[0].Why != c.want {
 			t.Errorf("where %s: got %+v, want %s", c.says, got, c.want)
 		}
+	}
+}
+
+// What becomes of the finding about an object that could not be evaluated: it ends on
+// evidence that the object can be, which only a sweep has that read its kind and ran every
+// rule that reads it.
+func TestReconcileAnObjectThatCouldNotBeEvaluated(t *testing.T) {
+	pill := snapshot.Facts{Faults: []snapshot.Fault{{
+		Ref:      snapshot.Ref{Group: "networking.k8s.io", Kind: "Ingress", Namespace: "team-b", Name: "pill"},
+		Resource: snapshot.Ingresses, Reason: "decode Ingress: 5000000000 is not a port",
+	}}}
+	fails := hosts.Rule()
+	fails.Run = func(rules.Input) (rules.Result, error) { return rules.Result{}, errors.New("out of luck") }
+	unread := snapshot.Read{Kind: snapshot.Ingresses, Version: "v1", Status: snapshot.Failed}
+	all := []*rules.Rule{evaluable.Rule(), hosts.Rule(), isolation.Rule()}
+	except := "exceptions: [{rule: objects-evaluated, subject: {namespace: team-b}, reason: known, expires: 2027-12-31}]"
+
+	conf := parse(t, "owners: {fallback: platform, teams: [{name: b, namespaces: [team-b]}]}", all...)
+	first := audit.Evaluate(freeze(pill), all, conf, now, nil)
+	r := audit.Reconciler{Now: now, Hold: func(string) audit.Hold { return audit.Hold{} }, Keep: time.Hour}
+	opened := r.Reconcile(nil, &first)
+	if len(opened) != 1 || opened[0].Why != audit.ReasonOpened {
+		t.Fatalf("got %+v", opened)
+	}
+	rec := opened[0].Record
+	if want := []string{"b", "platform"}; !slices.Equal(rec.Owners, want) || rec.Culprit != "team-b" {
+		t.Errorf("owners %q and culprit %q, want %q and team-b", rec.Owners, rec.Culprit, want)
+	}
+	for _, c := range []struct {
+		name   string
+		set    []*rules.Rule
+		facts  snapshot.Facts
+		reads  []snapshot.Read
+		config string
+		want   audit.Reason
+	}{
+		{name: "it still can't be evaluated", set: all, facts: pill, want: audit.ReasonConfirmed},
+		{name: "it is gone", set: all, want: audit.ReasonResolved},
+		{name: "its kind was not read", set: all, reads: []snapshot.Read{unread}, want: audit.ReasonCarriedOver},
+		{name: "a rule that reads its kind failed", set: []*rules.Rule{all[0], fails, all[2]}, want: audit.ReasonCarriedOver},
+		{name: "no rule reads its kind any more", set: []*rules.Rule{all[0], isolation.Rule()}, want: audit.ReasonRuleRetired},
+		{name: "the rule is disabled", set: all[1:], facts: pill, want: audit.ReasonRuleRetired},
+		{name: "an exception hides it", set: all, facts: pill, config: except, want: audit.ReasonExcepted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ev := audit.Evaluate(freeze(c.facts, c.reads...), c.set, parse(t, "owners: {fallback: platform, teams: [{name: b, namespaces: [team-b]}]}\n"+c.config, all...), now, nil)
+			got := r.Reconcile([]audit.Record{rec}, &ev)
+			if len(got) != 1 || got[0].Why != c.want {
+				t.Errorf("got %+v, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// The second look must not end a finding because the rule that names the object does not
+// run then.
+func TestPublishKeepsAnObjectThatIsNotEvaluatedTheSecondTime(t *testing.T) {
+	pill := ingress("b", "shop.example.com")
+	fault := snapshot.Fault{Ref: pill.Ref(), Resource: snapshot.Ingresses, Reason: "out of bounds"}
+	store := newMemory()
+	set := func(runs func(look int) (rules.Result, error)) []*rules.Rule {
+		looks, r := 0, hosts.Rule()
+		r.Run = func(rules.Input) (rules.Result, error) { looks++; return runs(looks) }
+		return []*rules.Rule{evaluable.Rule(), r}
+	}
+	w := &world{first: contested(), second: contested()}
+	sweep := func(set []*rules.Rule) {
+		t.Helper()
+		if _, _, err := audit.SweepAndPublish(t.Context(), w, set, parse(t, ""), ticking(), publisher(store, w), free{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(set(func(int) (rules.Result, error) { return rules.Result{Unread: []snapshot.Fault{fault}}, nil }))
+	sweep(set(func(look int) (rules.Result, error) {
+		if look > 1 {
+			return rules.Result{}, errors.New("out of luck")
+		}
+		return rules.Result{}, nil
+	}))
+	if got := states(store); got[audit.StateOpen] != 1 {
+		t.Errorf("stored: %v, want an open finding", got)
+	}
+	sweep(set(func(int) (rules.Result, error) { return rules.Result{}, nil }))
+	if got := states(store); got[audit.StateResolved] != 1 {
+		t.Errorf("stored: %v, want a resolved finding", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/eventuallytrue/audit/audit/config"
@@ -113,6 +114,10 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 			"cronjob.startingDeadlineSeconds is 300",
 		},
 		{
+			"a jitter that leaves no time to read", `cronjob: {jitter: 4m}`,
+			"cronjob.jitter is 4m, which with timeout 5m does not fit cronjob.activeDeadlineSeconds, 540",
+		},
+		{
 			"a file of a Secret that is not set", "config: {slack: {tokenFile: /var/run/secrets/audit/slack/token}}",
 			"secrets.slack is not set",
 		},
@@ -141,6 +146,19 @@ func TestDeadlinesAreComparedWithTheSchedule(t *testing.T) {
 				t.Errorf("schedule %s, deadline %d: %v, want accepted %t:\n%.300s", schedule, deadline, err, accepted, out)
 			}
 		}
+	}
+}
+
+// TestMinuteOfTheSweepDependsOnTheNames: clusters with the same values don't all sweep in
+// the same minute.
+func TestMinuteOfTheSweepDependsOnTheNames(t *testing.T) {
+	schedules := map[string]bool{}
+	for _, cluster := range []string{"prod-eu-1", "prod-us-1", "staging", "dev", "lab"} {
+		m := render(t, "{config: {cluster: "+cluster+"}, cronjob: {jitter: 1m30s}}")
+		schedules[as[batchv1.CronJob](t, m, "CronJob/audit").Spec.Schedule] = true
+	}
+	if len(schedules) < 3 {
+		t.Errorf("five clusters have the schedules %v", schedules)
 	}
 }
 

@@ -46,6 +46,9 @@ type Rule struct {
 	// Settings are the settings in the config that the rule supports, besides its
 	// severity.
 	Settings []Setting
+	// AfterOthers is true if the rule evaluates what the other rules could not: it runs
+	// after them, and has Input.Faults.
+	AfterOthers bool
 	// Run evaluates the rule. The order of what it returns does not matter. An
 	// error or a panic means that nothing is known about the rule's subjects.
 	Run func(Input) (Result, error)
@@ -56,6 +59,8 @@ const (
 	SubjectHost      = "Host"
 	SubjectNamespace = "Namespace"
 	SubjectTemplate  = "ConstraintTemplate"
+	// SubjectObject stands for any kind: subjects have that of the object.
+	SubjectObject = "Object"
 )
 
 // Setting names a setting that a rule may support.
@@ -85,6 +90,9 @@ type Input struct {
 	// Previous returns what an earlier sweep found for a namespace and a direction.
 	// It is nil if no earlier sweep is known.
 	Previous func(namespace string, d snapshot.Direction) Previous
+	// Faults are the objects that could not be read, or that a rule of this sweep could not
+	// evaluate, each once, sorted. Only a rule that runs after the others has them.
+	Faults []snapshot.Fault
 }
 
 // Previous is what an earlier sweep found. The zero value means nothing.
@@ -156,7 +164,7 @@ func Validate(set []*Rule) error {
 		if r.Severity == 0 {
 			bad("no severity")
 		}
-		if !slices.Contains([]string{SubjectHost, SubjectNamespace, SubjectTemplate}, r.Subject) {
+		if !slices.Contains([]string{SubjectHost, SubjectNamespace, SubjectTemplate, SubjectObject}, r.Subject) {
 			bad("unknown subject %q", r.Subject)
 		}
 		if !slices.IsSorted(r.Uses) {

@@ -27,6 +27,8 @@ type Violation struct {
 	Culprit string
 	// Owners must act. The list may contain duplicates.
 	Owners []Owner
+	// Fallback is true if the fallback owner must act as well, if there is one.
+	Fallback bool
 	// Message says what is wrong, Cause what is known about how it happened, and
 	// Remedy what to do. Each is a sentence or two for people. Names in them are
 	// raw: the code that prints them must escape them.

@@ -208,6 +208,18 @@ func (c *Config) UsesChannels() bool {
 		slices.ContainsFunc(c.Owners.Teams, func(t Team) bool { return t.Slack.Channel != "" })
 }
 
+// NeedsBot reports whether an owner is to be notified in a channel of findings of any of
+// the rules, which is impossible without the bot token.
+func (c *Config) NeedsBot(set []*rules.Rule) bool {
+	notified := slices.ContainsFunc(set, func(r *rules.Rule) bool {
+		s := c.Settings(r)
+		return s.Enabled && !s.ReportOnly
+	})
+	return notified && (c.Slack.ChannelFrom.NamespaceAnnotation != "" || slices.ContainsFunc(c.Owners.Teams, func(t Team) bool {
+		return t.Slack.Channel != "" && t.Slack.WebhookFile == "" && !t.ReportOnly
+	}))
+}
+
 // Expired returns the exceptions that have expired, in the order of the file. Each
 // is an error, for a caller that rejects them.
 func (c *Config) Expired(now time.Time) []*ExpiredError {

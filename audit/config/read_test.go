@@ -129,6 +129,7 @@ func ruleSet() []*rules.Rule {
 			Name: "owner-known", Subject: rules.SubjectNamespace, Severity: rules.Low,
 			Settings: []rules.Setting{rules.SettingExemptNamespaces},
 		},
+		{Name: "objects-evaluated", Subject: rules.SubjectObject, Severity: rules.Medium},
 	}
 }
 

@@ -98,13 +98,23 @@ func (v *validator) subject(path string, s Subject, r *rules.Rule) {
 			v.add(path, key, "must not be empty: omit the key instead")
 		}
 	}
-	if s.Kind != "" && s.Kind != r.Subject {
+	if s.Kind != "" && s.Kind != r.Subject && r.Subject != rules.SubjectObject {
 		v.add(path, "kind", "%s: subjects of rule %s have kind %s", shown(s.Kind), r.Name, r.Subject)
 	}
-	if r.Subject == rules.SubjectNamespace {
+	switch r.Subject {
+	case rules.SubjectNamespace:
 		v.namespaceSubject(path, s, r)
-	} else {
+	case rules.SubjectObject:
+		v.objectSubject(path, s)
+	default:
 		v.namedSubject(path, s, r)
+	}
+}
+
+// objectSubject checks a subject that is any object.
+func (v *validator) objectSubject(path string, s Subject) {
+	if s.Name == "" && s.Namespace == "" && !v.given(path, "name") && !v.given(path, "namespace") && !v.d.unsure[path] {
+		v.missing(path, "namespace", false, "set the namespace of the object (a glob), its name (exact), or both")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/eventuallytrue/audit/notify"
 	"github.com/eventuallytrue/audit/notify/slack"
 	"github.com/eventuallytrue/audit/notify/webhook"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // slackTokenEnv is the environment variable that may hold the bot token.
@@ -32,6 +33,7 @@ type notifying struct {
 	dryRun       bool
 	retryRefused bool
 	now          func() time.Time
+	note         func(string) // prints what a preview should say
 	// changedAt returns since when the config and the secrets are what they are; nil: not
 	// known.
 	changedAt func() time.Time
@@ -69,6 +71,12 @@ func (n *notifying) open(store audit.Store) (func(*audit.Result) audit.Notifier,
 	senders, err := n.senders()
 	if err != nil || len(senders) == 0 {
 		return nil, err
+	}
+	if n.dryRun {
+		// A preview sends nothing, so that is no failure of it.
+		for _, u := range n.unready(senders) {
+			n.note(u.Sender + ": " + u.Reason)
+		}
 	}
 	host, _ := os.Hostname() // for people; the random part identifies the process
 	deliverer := notify.Deliverer{
@@ -122,7 +130,7 @@ func (n *notifying) guide(res *audit.Result) notify.Guide {
 // senders returns the senders that the config has something for, by name.
 func (n *notifying) senders() ([]notify.Sender, error) {
 	var senders []notify.Sender
-	if n.hasBot() {
+	if n.hasBot() || n.config.NeedsBot(catalog.All()) {
 		senders = append(senders, slack.NewBot(n.botToken, n.slackURL, slack.Options{}))
 	}
 	if slices.ContainsFunc(n.config.Owners.Teams, func(t config.Team) bool { return t.Slack.WebhookFile != "" }) {
@@ -147,10 +155,15 @@ func (n *notifying) senders() ([]notify.Sender, error) {
 func (n *notifying) unready(senders []notify.Sender) []notify.Unready {
 	const until = "; nothing is sent until the file can be read and holds the secret"
 	var out []notify.Unready
-	if n.hasBot() {
-		if _, err := n.botToken(); err != nil {
-			out = append(out, notify.Unready{Sender: notify.SlackName, Reason: err.Error() + until})
-		}
+	switch _, err := n.botToken(); {
+	case n.hasBot() && err != nil:
+		out = append(out, notify.Unready{Sender: notify.SlackName, Reason: err.Error() + until})
+	case !n.hasBot() && n.config.NeedsBot(catalog.All()):
+		// Otherwise a forgotten token would look as if all owners had been notified.
+		out = append(out, notify.Unready{
+			Sender: notify.SlackName,
+			Reason: "no one is notified in a Slack channel: set slack.tokenFile or " + slackTokenEnv + ", or reportOnly: true where no one is to be notified yet",
+		})
 	}
 	for _, team := range n.config.Owners.Teams {
 		if file := team.Slack.WebhookFile; file != "" {
@@ -213,7 +226,7 @@ func (d dryRun) Deliver(_ context.Context, stored []audit.Stored) []audit.Delive
 			})
 		}
 	}
-	return d.NotReady()
+	return nil
 }
 
 // reportOnlyOf counts what report-only keeps from owners, as if every sender that the

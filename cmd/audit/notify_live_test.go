@@ -32,13 +32,16 @@ func newWorkspace(t *testing.T, change map[string]fakeslack.Membership) *workspa
 	c, args := publishing(t)
 	w := &workspace{c: c}
 	channels := map[string]fakeslack.Membership{}
+	allowed := []string{"<!subteam^S0100000001>", "<!subteam^S0100000004>"}
 	for i := range 10 {
-		channels[fmt.Sprintf("C01000000%02d", i+1)] = fakeslack.Member
+		channel := fmt.Sprintf("C01000000%02d", i+1)
+		channels[channel] = fakeslack.Member
+		allowed = append(allowed, "<#"+channel+">") // of other owners of a finding
 	}
 	maps.Copy(channels, change)
 	w.slack = fakeslack.Start(t, fakeslack.Config{
 		Token: botToken, Interval: -1, Channels: channels,
-		Allowed: []string{"<!subteam^S0100000001>", "<!subteam^S0100000004>"},
+		Allowed: allowed,
 	})
 	estate, err := os.ReadFile(filepath.Join("..", "..", "testdata", "estate.config.yaml"))
 	if err != nil {
@@ -85,6 +88,10 @@ func TestMissingSecretStopsNoSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.args = append(w.args, "--config", configured(t, string(config)+"slack: {tokenFile: "+token+"}\n"))
+	withoutToken := execute(append([]string{"--once"}, append(w.args, "--config", configured(t, string(config)))...)...)
+	if withoutToken.code != exitIncomplete || !strings.Contains(withoutToken.stderr, "set slack.tokenFile or "+slackTokenEnv) {
+		t.Errorf("exit %d without a token: %s", withoutToken.code, withoutToken.stderr)
+	}
 	for _, content := range []string{"", "two words"} { // missing, then unusable
 		if content != "" {
 			if err := os.WriteFile(token, []byte(content), 0o600); err != nil {
@@ -156,6 +163,27 @@ func TestOwnersAreNotifiedOnceAndOfTheResolution(t *testing.T) {
 	}
 	if head = w.slack.In(logistics)[0]; len(head.Earlier) != 1 || len(w.slack.Messages()) != len(res.Messages)+1 {
 		t.Errorf("the digest was updated %d times; there are %d messages", len(head.Earlier), len(w.slack.Messages()))
+	}
+}
+
+// A preview needs neither the definition of findings, nor rights on them, nor a token.
+func TestPreviewBeforeInstalling(t *testing.T) {
+	c := control.Cluster(t)
+	kubectl(t, c, "apply", "-f", configured(t, smallCluster))
+	kubectl(t, c, "apply", "-f", filepath.Join("..", "..", "charts", "read-only.yaml"))
+	kubectl(t, c, "create", "clusterrolebinding", "audit-read-only", "--clusterrole=audit-read-only", "--user="+kubetest.Guest)
+	awaitSweep(t, c)
+	config := configured(t, strings.Replace(namesTwo, "team-a", "team-a, slack: {channel: C0100000001}", 1))
+	for user, says := range map[string]string{kubetest.Admin: "the server does not serve findings", kubetest.Guest: "cannot list resource"} {
+		got := execute("--once", "--publish", "--dry-run", "--kubeconfig", c.Kubeconfig(user), "--config", config)
+		for _, want := range []string{says, "this preview shows all findings as new", "set slack.tokenFile or " + slackTokenEnv} {
+			if !strings.Contains(got.stderr, want) {
+				t.Errorf("%s is not told %q: %s", user, want, got.stderr)
+			}
+		}
+		if got.code != 0 || !strings.Contains(got.stdout, "1 new finding on prod") {
+			t.Errorf("exit %d for %s:\n%s", got.code, user, got.stdout)
+		}
 	}
 }
 

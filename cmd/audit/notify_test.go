@@ -5,13 +5,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/eventuallytrue/audit/audit/config"
+	"github.com/eventuallytrue/audit/notify"
+	"github.com/eventuallytrue/audit/rules/catalog"
 )
 
 // TestForgottenTokenIsReported: without a token nobody is notified in the channels of the
-// config, and the user must learn that.
+// config. A sweep that ends with code 0 would look as if all owners had been.
 func TestForgottenTokenIsReported(t *testing.T) {
 	t.Parallel()
-	const note = "audit: note: no one is notified in a Slack channel: slack.tokenFile and AUDIT_SLACK_TOKEN are not set\n"
 	dir := t.TempDir()
 	token := filepath.Join(dir, "token")
 	if err := os.WriteFile(token, []byte(botToken), 0o600); err != nil {
@@ -20,24 +23,37 @@ func TestForgottenTokenIsReported(t *testing.T) {
 	const team = "owners: {teams: [{name: a, slack: {channel: C0A}}]}\n"
 	for _, row := range []struct {
 		name, config, environment string
-		noted                     bool
+		unready                   bool
 	}{
 		{"a team's channel without a token", team, "", true},
+		{"the fallback owner's channel without a token", "owners: {fallback: a, teams: [{name: a, slack: {channel: C0A}}]}\n", "", true},
 		{"a Namespace's channel without a token", "slack: {channelFrom: {namespaceAnnotation: a, allow: ['*']}}\n", "", true},
 		{"a channel and a token file", team + "slack: {tokenFile: " + token + "}\n", "", false},
 		{"a channel and a token in the environment", team, botToken, false},
 		{"no channel", "owners: {teams: [{name: a}]}\n", "", false},
+		{"a channel of a team that is report only", "owners: {teams: [{name: a, reportOnly: true, slack: {channel: C0A}}]}\n", "", false},
+		{"one team is report only", "owners: {teams: [{name: a, reportOnly: true, slack: {channel: C0A}}, {name: b, slack: {channel: C0B}}]}\n", "", true},
+		{"all rules are report only", team + "profile: observe\n", "", false},
+		{"all rules but one are report only", team + "profile: observe\nrules: {owner-known: {reportOnly: false}}\n", "", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "audit.yaml")
-			if err := os.WriteFile(path, []byte(row.config), 0o600); err != nil {
+			c, err := config.Parse([]byte(row.config), "audit.yaml", catalog.All())
+			if err != nil {
 				t.Fatal(err)
 			}
-			// No server listens there: the note is printed before anything is read.
-			got := executeWith(map[string]string{slackTokenEnv: row.environment}, "--once", "--publish", "--dry-run",
-				"--config", path, "--server", "http://127.0.0.1:1", "--kubeconfig", os.DevNull, "--timeout", "1ms")
-			if noted := strings.Contains(got.stderr, note); noted != row.noted {
-				t.Errorf("note printed: %t, want %t; standard error:\n%s", noted, row.noted, got.stderr)
+			n := &notifying{config: &c, token: row.environment}
+			senders, err := n.senders()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := n.unready(senders)
+			if (len(got) > 0) != row.unready {
+				t.Fatalf("not ready: %+v, want %t", got, row.unready)
+			}
+			for _, u := range got {
+				if u.Sender != notify.SlackName || !strings.Contains(u.Reason, "slack.tokenFile or "+slackTokenEnv) || len(senders) == 0 {
+					t.Errorf("it does not say what to do: %+v", u)
+				}
 			}
 		})
 	}

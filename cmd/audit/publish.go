@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
@@ -43,7 +44,7 @@ func (o *publishOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.publish, "publish", false,
 		"Store findings in the cluster, notify owners and push metrics. Without it, nothing is written. Changes the default of --fail-on to none")
 	flags.BoolVar(&o.dryRun, "dry-run", false,
-		"With --once --publish: print the messages that owners would get, without sending or storing anything")
+		"With --once --publish: print the messages that owners would get, without sending or storing anything. With --from, as if all findings were new")
 	flags.StringVar(&o.slackURL, "slack-api-url", "https://slack.com/api/", "Base URL of Slack's Web API, which receives the bot token")
 	flags.BoolVar(&o.retryRefused, "retry-refused", false,
 		"Try at once to send messages that a receiver refused less than an hour ago, such as after fixing a channel")
@@ -67,7 +68,10 @@ func checkFindingsNamespace(name string) error {
 // checkPublish rejects flags under which a sweep must not be published: a part of
 // the cluster would be taken for all of it.
 func (o *publishOptions) checkPublish(flags *pflag.FlagSet) error {
-	for _, name := range []string{"from", "namespace", "rule", "previous"} {
+	if flags.Changed("from") && !o.dryRun {
+		return errors.New("--from cannot be used with --publish, which needs a sweep of the whole cluster: add --dry-run to preview the messages")
+	}
+	for _, name := range []string{"namespace", "rule", "previous"} {
 		if flags.Changed(name) {
 			return fmt.Errorf("--%s cannot be used with --publish, which needs a sweep of the whole cluster", name)
 		}
@@ -92,6 +96,9 @@ type publication struct {
 // open makes what publishing needs from the cluster. The function is called with the
 // error of a lease that could not be released.
 func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)) (*publication, error) {
+	if len(o.from) > 0 {
+		return o.openOffline()
+	}
 	cfg, err := restConfig(o.connection)
 	if err != nil {
 		return nil, err
@@ -105,10 +112,7 @@ func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)
 		return nil, err
 	}
 	var p publication
-	n := &notifying{
-		config: &o.config, token: o.getenv(slackTokenEnv), slackURL: o.slackURL, namespace: o.namespace,
-		leased: o.lease.elect, dryRun: o.dryRun, now: o.now, retryRefused: o.retryRefused,
-	}
+	n := o.notifying()
 	if o.lease.elect && !o.dryRun {
 		note := func() lease.Note {
 			return lease.Note{Config: o.configDigest, Delivery: n.digest(o.configDigest), At: o.now()}
@@ -118,21 +122,69 @@ func (o *publishOptions) open(exporter *metrics.Exporter, unreleased func(error)
 		}
 		n.changedAt = func() time.Time { return p.lock.history().DeliverySince }
 	}
-	notifiers, err := n.open(findings)
+	var stored audit.Store = findings
+	if o.dryRun {
+		stored = previewStore{findings, o.note}
+	}
+	notifiers, err := n.open(stored)
 	if err != nil {
 		return nil, err
 	}
-	if o.config.UsesChannels() && !n.hasBot() {
-		// Otherwise a forgotten token would look as if all owners had been notified.
-		fmt.Fprintf(o.err, "audit: note: no one is notified in a Slack channel: slack.tokenFile and %s are not set\n", slackTokenEnv)
-	}
 	p.publisher = &audit.Publisher{
-		Store: findings, Source: source, Fit: findings.Fit, Notifier: notifiers, DryRun: o.dryRun,
+		Store: stored, Source: source, Fit: findings.Fit, Notifier: notifiers, DryRun: o.dryRun,
 		Reconciler: o.reconciler(),
 	}
 	p.events = o.newEventRecorder(cfg)
 	p.meter, err = o.newMeter(&p, exporter)
 	return &p, err
+}
+
+// openOffline makes what a preview from manifests needs: there are no stored findings,
+// nothing can be read again, and no time passes after which a finding would open.
+func (o *publishOptions) openOffline() (*publication, error) {
+	var p publication
+	memory := &serve.Memory{}
+	notifiers, err := o.notifying().open(memory)
+	if err != nil {
+		return nil, err
+	}
+	p.publisher = &audit.Publisher{
+		Store: memory, Fit: store.FitFinding, Notifier: notifiers, DryRun: true, Reconciler: o.reconciler(),
+	}
+	p.publisher.Reconciler.Hold = func(string) audit.Hold { return audit.Hold{} }
+	p.meter, err = o.newMeter(&p, nil)
+	return &p, err
+}
+
+// notifying returns what makes the notifiers of the config.
+func (o *publishOptions) notifying() *notifying {
+	return &notifying{
+		config: &o.config, token: o.getenv(slackTokenEnv), slackURL: o.slackURL, namespace: o.namespace,
+		leased: o.lease.elect, dryRun: o.dryRun, now: o.now, retryRefused: o.retryRefused, note: o.note,
+	}
+}
+
+// note prints what a user should know of a preview.
+func (o *publishOptions) note(text string) {
+	fmt.Fprintf(o.err, "audit: note: %s\n", safeLine(text))
+}
+
+// previewStore is the store of a preview, which is possible before anything is installed
+// and by someone who may not read findings.
+type previewStore struct {
+	*store.Store
+	note func(string)
+}
+
+// Load implements audit.Store.
+func (s previewStore) Load(ctx context.Context) ([]audit.Stored, []string, error) {
+	stored, newer, err := s.Store.Load(ctx)
+	// Without the right to read findings, the server does not say that there are none.
+	if kube.NotServed(err) || apierrors.IsForbidden(err) {
+		s.note(err.Error() + "; this preview shows all findings as new")
+		return nil, nil, nil
+	}
+	return stored, newer, err
 }
 
 // rereader returns the source as one from which findings can be confirmed.

@@ -15,8 +15,9 @@ const few = 3
 
 // fold makes one line of like ones, if there are more than a few. The same owners come
 // first. If there are more lines than most, the largest classes of lines fold across
-// owners, except for the only line of an owner; if that isn't enough, those fold too, but
-// only with each other: what one team has to do must not disappear in what another has.
+// owners, except for the only line of an owner: first those that one namespace caused, then
+// also those of several. If that isn't enough, the only lines fold too, but only with each
+// other: what one team has to do must not disappear in what another has.
 func fold(lines []Line, all bool, most int) []Line {
 	if all {
 		return lines
@@ -26,14 +27,16 @@ func fold(lines []Line, all bool, most int) []Line {
 		return folded
 	}
 	only := onlyOnes(lines)
-	folded = foldUntil(lines, most, func(l *Line) string {
-		if only(l) {
-			return ""
+	for _, class := range []func(*Line) string{classOfCulprit, classOf} {
+		folded = foldUntil(lines, most, func(l *Line) string {
+			if only(l) {
+				return ""
+			}
+			return class(l)
+		})
+		if len(folded) <= most {
+			return folded
 		}
-		return classOf(l)
-	})
-	if len(folded) <= most {
-		return folded
 	}
 	return foldUntil(lines, most, func(l *Line) string { return classOf(l) + fmt.Sprint(only(l)) })
 }
@@ -61,6 +64,9 @@ func classOf(l *Line) string {
 	first := &l.Findings[0]
 	return strings.Join([]string{l.Severity.String(), first.Rule, first.Subject.Kind, stateOf(first), l.phrase.class}, "\x00")
 }
+
+// classOfCulprit is classOf for each namespace that caused such lines.
+func classOfCulprit(l *Line) string { return classOf(l) + "\x00" + culpritOf(&l.Findings[0]) }
 
 // onlyOnes returns a function that reports whether a line is the only one of one of its
 // owners. A namespace without an owner has no one who would look for it.

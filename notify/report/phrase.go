@@ -36,6 +36,13 @@ func phraseOf(records []audit.Record) phrase {
 		p.what += ", " + rules.Count(n, "workload")
 		p.brief = p.like
 		return p
+	case first.Verdict == "not-evaluated":
+		p := alikeAs("can't be evaluated")
+		if _, reason, ok := strings.Cut(first.Message, "can't be evaluated: "); ok {
+			reason, _, _ = strings.Cut(reason, ". What it claims")
+			p.what, p.brief = p.like+": "+reason, p.like
+		}
+		return p
 	case first.Verdict == "blind":
 		return alikeAs("looks up kinds that are not replicated")
 	}

@@ -49,6 +49,20 @@ func squats(namespaces ...string) []audit.Finding {
 	return out
 }
 
+// decoys returns hosts that one namespace took, two of each owner, and one that another
+// took.
+func decoys(n int) []audit.Finding {
+	var out []audit.Finding
+	for i := range n {
+		f := squats("squat")[0]
+		f.Subject.Name, f.Owners = fmt.Sprintf("h%d", i), []string{"squatter", fmt.Sprintf("team-%d", i/2)}
+		out = append(out, f)
+	}
+	f := squats("other")[0]
+	f.Subject.Name, f.Owners = "real", []string{"squatter", "team-0"}
+	return append(out, f)
+}
+
 // lines returns what a view has of each line.
 func lines(v *View) []string {
 	var out []string
@@ -115,6 +129,10 @@ func TestViewFolds(t *testing.T) {
 		{"not with those that another one took", squats("a", "a", "b", "b"), Selection{}, 50, []string{
 			"h0 | claimed by 2 owners | team-a, team-b", "h1 | claimed by 2 owners | team-a, team-b",
 			"h2 | claimed by 2 owners | team-a, team-b", "h3 | claimed by 2 owners | team-a, team-b",
+		}},
+		{"the decoys of one namespace fold before those of others", decoys(8), Selection{}, 5, []string{
+			"8 hosts | claimed by 2 owners, last by namespace squat: h0, h1, h2, 5 more | 5 owners (squatter 8, team-0 2, team-1 2, …)",
+			"real | claimed by 2 owners | squatter, team-0",
 		}},
 		{"a finding of two owners is in both groups", []audit.Finding{race("h.example.com")}, Selection{GroupBy: "owner"}, 50, []string{
 			"team-a | h.example.com | claimed by 2 owners | team-a, team-b", "team-b | h.example.com | claimed by 2 owners | team-a, team-b",

@@ -3,6 +3,7 @@ package slack
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/slack-go/slack"
@@ -107,10 +108,34 @@ func fill(items []notify.Item, add func(notify.Item) bool) int {
 	return len(items)
 }
 
+// inTurns orders a list that is to be cut: the first of each culprit, then the second of
+// each, and so on. Otherwise whoever causes many findings could push out those that others
+// have caused.
+func inTurns[T any](list []T, culprit func(T) string) []T {
+	n := map[string]int{}
+	var turns [][]T
+	for _, e := range list {
+		c := culprit(e)
+		if n[c] == len(turns) {
+			turns = append(turns, nil)
+		}
+		turns[n[c]] = append(turns[n[c]], e)
+		n[c]++
+	}
+	return slices.Concat(turns...)
+}
+
 // list adds the first lines of a list, and says how many findings are left and where.
 func (p *planner) list(l *layout, heading string, entries []entry, most int, where string) {
 	left := 0
 	full := false
+	length := 0
+	for _, e := range entries {
+		length += e.line.length()
+	}
+	if len(entries) > most || !l.fits(length, 1) {
+		entries = inTurns(entries, func(e entry) string { return e.items[0].Record.Culprit })
+	}
 	for n, e := range entries {
 		full = full || n == most || !l.addLine(heading, e.line)
 		if full {

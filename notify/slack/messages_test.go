@@ -3,6 +3,7 @@ package slack_test
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -340,4 +341,32 @@ func hostile() notify.Digest {
 	d := digest(len(opened), items(audit.EventOpened, audit.MessageRef{}, opened...))
 	d.Cluster, d.To.Owner, d.FallbackReason = "<!everyone>`*", "<!here>`", "<@U0123>: \u202e<https://evil.example>"
 	return d
+}
+
+// Whoever causes many findings can't push those that others have caused out of a list.
+func TestDecoysPushNothingOutOfAList(t *testing.T) {
+	var records []audit.Record
+	for i := range 60 {
+		r := namespace(fmt.Sprintf("decoy-%03d", i), "Ingress", "team-a", fmt.Sprintf("team-%03d", i))
+		r.Culprit = "attacker"
+		records = append(records, r)
+	}
+	theft := namespace("zz-theft", "Ingress", "team-a", "team-z")
+	theft.Culprit, theft.Severity = "thief", rules.Low
+	records = append(records, theft)
+	storm := slices.Clone(records)
+	for i := range storm {
+		storm[i].Storm = true
+	}
+	for name, d := range map[string]notify.Digest{
+		"an announcement": digest(61, items(audit.EventOpened, audit.MessageRef{}, records...)),
+		"a storm":         digest(61, items(audit.EventOpened, audit.MessageRef{}, storm...)),
+		"a reminder":      digest(61, items(audit.EventReminder, audit.MessageRef{}, records...)),
+	} {
+		for _, by := range []notify.Sender{new(sender.Bot), new(sender.Webhook)} {
+			if first := by.Plan(d)[0]; !strings.Contains(first.Text, "zz-theft") || !strings.Contains(first.Text, "more: ") {
+				t.Errorf("%s by %s does not name the theft, or is not cut:\n%s", name, by.Name(), first.Text)
+			}
+		}
+	}
 }

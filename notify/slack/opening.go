@@ -30,7 +30,7 @@ func (p *planner) opening(items []notify.Item) {
 		p.list(l, "", p.entries(items), maxLines, seeThread)
 	} else {
 		fix := ""
-		shown := fill(items, func(i notify.Item) bool {
+		shown := fill(inTurns(items, func(i notify.Item) string { return i.Record.Culprit }), func(i notify.Item) bool {
 			block, next := p.detailsOf(i, fix)
 			fix = next
 			return l.add(block)

@@ -37,6 +37,7 @@ type pipeline struct {
 	violations map[string]audit.Finding // by ID
 	maxNew     int
 	mute       map[string]bool // owners who were not notified for some time
+	within     time.Duration   // of each delivery; zero: no limit
 }
 
 // expiring is a store whose writes fail once the context has ended, as with an API server.
@@ -125,8 +126,14 @@ func (c *pipeline) sweep() map[audit.DeliveryResult][]string {
 		Store: c.store, Senders: []notify.Sender{c.by}, Routes: routes, Cluster: "prod-eu-1", Namespace: "audit", Publisher: "me", WithLease: true,
 		RemindAfter: 24 * time.Hour, Clock: time.Now,
 	}
+	ctx := c.t.Context()
+	if c.within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.within)
+		defer cancel()
+	}
 	out := map[audit.DeliveryResult][]string{}
-	for _, done := range d.Deliver(c.t.Context(), stored) {
+	for _, done := range d.Deliver(ctx, stored) {
 		out[done.Result] = append(out[done.Result], strings.TrimSpace(done.Owner+" "+done.Reason))
 	}
 	return out

@@ -3,6 +3,7 @@ package catalog
 
 import (
 	"github.com/eventuallytrue/audit/rules"
+	"github.com/eventuallytrue/audit/rules/evaluable"
 	"github.com/eventuallytrue/audit/rules/hosts"
 	"github.com/eventuallytrue/audit/rules/isolation"
 	"github.com/eventuallytrue/audit/rules/ownership"
@@ -14,6 +15,7 @@ func All() []*rules.Rule {
 	return []*rules.Rule{
 		isolation.Rule(),
 		replication.Rule(),
+		evaluable.Rule(),
 		hosts.Rule(),
 		ownership.Rule(),
 	}

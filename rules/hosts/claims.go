@@ -161,7 +161,7 @@ func (c *claim) detail() string {
 		parts = append(parts, solves)
 	}
 	if c.owner.Unverified {
-		parts = append(parts, "owner not verified, because Namespace "+c.object.Namespace+" has none")
+		parts = append(parts, "owner not verified by Namespace "+c.object.Namespace)
 	}
 	parts = append(parts, c.listeners...)
 	parts = append(parts, c.leavingAs()...)

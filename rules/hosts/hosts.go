@@ -183,7 +183,7 @@ func run(in rules.Input) (rules.Result, error) {
 			stays, before = list, outranked[host]
 		}
 		if contest(host, stays, before, nameID) == nil {
-			unverified(&v, conflict)
+			unverified(&v, conflict, in.View)
 		}
 		res.Violations = append(res.Violations, v)
 	}
@@ -250,28 +250,48 @@ func hostViolation(host string, list []*claim, evidence *admission.Evidence) rul
 	}
 }
 
-// unverified makes a violation one that exists only because owners are not believed.
-func unverified(v *rules.Violation, list []*claim) {
-	var namespaces []string
+// unverified makes a violation one that exists only because owners are not believed. The
+// Namespaces may own nothing, or not be among what was read: manifests often lack them.
+func unverified(v *rules.Violation, list []*claim, view *snapshot.View) {
+	var bare, missing []string
 	for _, c := range list {
-		if c.owner.Unverified {
-			namespaces = append(namespaces, c.object.Namespace)
+		switch at := c.object.Namespace; {
+		case !c.owner.Unverified:
+		case view.Namespace(at) == nil:
+			missing = append(missing, at)
+		default:
+			bare = append(bare, at)
 		}
 	}
-	slices.Sort(namespaces)
-	namespaces = slices.Compact(namespaces)
-	named := strings.Join(namespaces[:min(len(namespaces), namedClaimants)], ", ")
-	if more := len(namespaces) - namedClaimants; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
+	var why, what []string
+	if len(bare) > 0 {
+		names := namespaces(bare)
+		why = append(why, "no owner is known of "+names)
+		what = append(what, "Find out who owns "+names+", and set one of the configured owner keys there, or add it to a team in the config (owners.teams).")
 	}
-	which, they := "Namespace "+named+" has", "it is"
-	if len(namespaces) > 1 {
-		which, they = "Namespaces "+named+" have", "they are"
+	if len(missing) > 0 {
+		names := namespaces(missing)
+		why = append(why, "what was read does not include "+names)
+		what = append(what, "Add "+names+" to the manifests, with one of the configured owner keys, or to a team in the config (owners.teams).")
 	}
 	v.Verdict, v.Downgrade = "unverified", 1
-	v.Message += fmt.Sprintf(" %s no owner, so the owner that objects there name is not verified: anyone who can write there can name any.", which)
-	v.Remedy = fmt.Sprintf("Find out whose %s, and set one of the configured owner keys on it, or add it to a team in the config. "+
-		"If that is the owner of the other claimants, this resolves the finding. If not: ", they) + v.Remedy
+	v.Message += " The owner that objects name is not verified, because " + strings.Join(why, ", and ") + ": anyone who can write there can name any."
+	v.Remedy = strings.Join(what, " ") + " If that is the owner of the other claimants, this resolves the finding. If not: " + v.Remedy
+}
+
+// namespaces names some Namespaces.
+func namespaces(names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	text := "Namespace "
+	if len(names) > 1 {
+		text = "Namespaces "
+	}
+	text += strings.Join(names[:min(len(names), namedClaimants)], ", ")
+	if more := len(names) - namedClaimants; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // describeClaimants names the claimants, oldest first, each with its owner and its

@@ -112,7 +112,8 @@ func checkReads(rule *rules.Rule, fixtures []*fixture) error {
 	}
 	var errs []error
 	for _, kind := range rule.Needs {
-		if !read[kind] {
+		// Faults have owners, who follow from Namespaces.
+		if !read[kind] && !rule.AfterOthers {
 			errs = append(errs, fmt.Errorf("the rule declares %s and never reads it", kind))
 		}
 	}
@@ -129,7 +130,7 @@ func checkFindings(rule *rules.Rule, ev audit.Evaluation) error {
 			bad("another finding has this subject")
 		}
 		seen[f.ID] = true
-		if f.Subject.Kind != rule.Subject {
+		if f.Subject.Kind != rule.Subject && rule.Subject != rules.SubjectObject {
 			bad(fmt.Sprintf("its subject is a %s, but the rule declares %s", f.Subject.Kind, rule.Subject))
 		}
 		if f.Verdict == "" || f.Message == "" || f.Remedy == "" || len(f.Owners) == 0 || len(f.Objects) == 0 {
@@ -216,7 +217,7 @@ func (f *fixture) read(rule *rules.Rule, text []byte) (*snapshot.Snapshot, error
 		OwnerKeys: f.config.Owners.Keys, HostSources: f.config.KnownHostSources(),
 	}
 	var b snapshot.Builder
-	reading, err := src.Read(context.Background(), audit.Needs([]*rules.Rule{rule}), &b)
+	reading, err := src.Read(context.Background(), audit.Needs(runWith(rule)), &b)
 	if err != nil {
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
@@ -262,11 +263,26 @@ func (f *fixture) inOrder() []int {
 
 // evaluate runs the rule on a snapshot. A rule that fails or panics is an error.
 func (f *fixture) evaluate(rule *rules.Rule, snap *snapshot.Snapshot) (audit.Evaluation, error) {
-	ev := audit.Evaluate(snap, []*rules.Rule{rule}, &f.config, now(), nil)
-	if o := ev.Rules[0]; o.Status != audit.RuleRan {
-		return ev, fmt.Errorf("the rule %s: %s", o.Status, o.Reason)
+	ev := audit.Evaluate(snap, runWith(rule), &f.config, now(), nil)
+	for _, o := range ev.Rules {
+		if o.Status != audit.RuleRan {
+			return ev, fmt.Errorf("the rule %s: %s", o.Status, o.Reason)
+		}
+	}
+	if rule.AfterOthers {
+		ev.Findings = slices.DeleteFunc(ev.Findings, func(f audit.Finding) bool { return f.Rule != rule.Name })
+		ev.Isolation = nil
 	}
 	return ev, nil
+}
+
+// runWith returns the rules to run for the result of a rule: itself, and those that come
+// before it.
+func runWith(rule *rules.Rule) []*rules.Rule {
+	if rule.AfterOthers {
+		return ruleSet(rule)
+	}
+	return []*rules.Rule{rule}
 }
 
 // evaluateText reads manifests and runs the rule on them.

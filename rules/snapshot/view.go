@@ -195,15 +195,15 @@ func (v *View) IstioGateways() iter.Seq[*IstioGateway] {
 func (v *View) Faults() iter.Seq[*Fault] {
 	return func(yield func(*Fault) bool) {
 		for f := range each(v.s.facts.Faults) {
-			if v.declares(f.Resource) && !yield(f) {
+			if v.Declares(f.Resource) && !yield(f) {
 				return
 			}
 		}
 	}
 }
 
-// declares reports whether the rule declares a kind, or one that stands for it.
-func (v *View) declares(kind Kind) bool {
+// Declares reports whether the rule declares a kind, or one that stands for it.
+func (v *View) Declares(kind Kind) bool {
 	if v.open[kind] {
 		return true
 	}

@@ -37,7 +37,7 @@ the only product with the seconds of an hour or a day in its expression.
 {{- define "audit.twoPeriods" -}}
 {{- $interval := .Values.deployment.interval }}
 {{- if eq .Values.mode "cronjob" }}
-{{- with include "audit.schedulePeriod" .Values.cronjob.schedule }}
+{{- with include "audit.schedulePeriod" (include "audit.schedule" .) }}
 {{- printf "%dm" (div (mul 2 (int .)) 60) }}
 {{- end }}
 {{- else if regexMatch "^[1-9][0-9]*[mh]$" $interval }}

@@ -1,4 +1,23 @@
 {{- /*
+The schedule. By default every ten minutes, in a minute that the names of cluster,
+namespace and release decide: not all clusters sweep at once, and none at the full hour.
+*/}}
+{{- define "audit.schedule" -}}
+{{- $names := printf "%s/%s/%s" (.Values.config.cluster | default "") .Release.Namespace .Release.Name }}
+{{- .Values.cronjob.schedule | default (printf "%d-59/10 * * * *" (mod (adler32sum $names | int64) 9 | add1)) }}
+{{- end }}
+
+{{- /* The seconds of a duration such as 1h30m, rounded down. */}}
+{{- define "audit.seconds" -}}
+{{- $sum := 0 }}
+{{- range regexFindAll "[0-9]+(\\.[0-9]+)?(ms|s|m|h)" (toString .) -1 }}
+{{- $unit := get (dict "ms" 0 "s" 1 "m" 60 "h" 3600) (regexFind "[a-z]+$" .) }}
+{{- $sum = addf $sum (mulf (regexFind "^[0-9.]+" . | float64) $unit) }}
+{{- end }}
+{{- int64 $sum }}
+{{- end }}
+
+{{- /*
 The numbers that the minute or hour field of a schedule stands for, in order, given the
 field and the number of values. Nothing if the field has another form, which Kubernetes
 then rejects.
@@ -70,11 +89,17 @@ has a form that is unknown here.
 {{- /* Fails if a sweep may take until the next one, or start after it. */}}
 {{- define "audit.checkDeadlines" -}}
 {{- $cronjob := .Values.cronjob }}
-{{- with include "audit.schedulePeriod" $cronjob.schedule }}
+{{- $schedule := include "audit.schedule" . }}
+{{- $jitter := include "audit.seconds" $cronjob.jitter | int }}
+{{- $reading := include "audit.seconds" .Values.timeout | int }}
+{{- if and $jitter (ge (add $jitter $reading | int) (int $cronjob.activeDeadlineSeconds)) }}
+{{- fail (printf "cronjob.jitter is %s, which with timeout %s does not fit cronjob.activeDeadlineSeconds, %d: a sweep would be ended before it has read everything" $cronjob.jitter .Values.timeout (int $cronjob.activeDeadlineSeconds)) }}
+{{- end }}
+{{- with include "audit.schedulePeriod" $schedule }}
 {{- $period := int . }}
 {{- range list "activeDeadlineSeconds" "startingDeadlineSeconds" }}
 {{- if ge (get $cronjob . | int) $period }}
-{{- fail (printf "cronjob.%s is %d, but with schedule %q the next sweep starts after %d seconds: set a shorter deadline" . (get $cronjob . | int) $cronjob.schedule $period) }}
+{{- fail (printf "cronjob.%s is %d, but with schedule %q the next sweep starts after %d seconds: set a shorter deadline" . (get $cronjob . | int) $schedule $period) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -69,7 +69,7 @@ func (s *Server) apply(c call) (Message, time.Duration, *problem) {
 	if p := s.reachable(c.args["channel"]); p != nil {
 		return Message{}, 0, p
 	}
-	size, p := checkContent(c, s.config.Allowed)
+	size, p := checkContent(c, &s.config)
 	if p != nil {
 		return Message{}, 0, p
 	}
@@ -189,7 +189,7 @@ func (s *Server) applyWebhook(c call) (time.Duration, *problem) {
 	case membership == Archived:
 		return 0, &problem{"channel_is_archived", channel}
 	}
-	size, p := checkContent(c, s.config.Allowed)
+	size, p := checkContent(c, &s.config)
 	if p != nil {
 		return 0, p
 	}

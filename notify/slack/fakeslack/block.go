@@ -257,6 +257,9 @@ func (c *checker) richLeaf(raw json.RawMessage, preformatted bool) *problem {
 	case leaf.Type == "usergroup" && leaf.UsergroupID != "":
 		sequence = "<!subteam^" + leaf.UsergroupID + ">"
 	case leaf.Type == "channel" && leaf.ChannelID != "":
+		if _, ok := c.channels[leaf.ChannelID]; ok {
+			return nil // it calls nobody, and no text can forge an element
+		}
 		sequence = "<#" + leaf.ChannelID + ">"
 	case leaf.Type == "broadcast" && slices.Contains([]string{"here", "channel", "everyone"}, leaf.Range):
 		sequence = "<!" + leaf.Range + ">"

@@ -24,7 +24,7 @@ const (
 )
 
 // checkContent checks the text and blocks of a call, and measures them.
-func checkContent(c call, allowed []string) (Size, *problem) {
+func checkContent(c call, in *Config) (Size, *problem) {
 	for _, name := range []string{"parse", "link_names"} {
 		if v := c.args[name]; v != "" && v != "none" && v != "0" && v != "false" {
 			return Size{}, &problem{"fakeslack_parse", name + "=" + v + " turns plain names into mentions and links"}
@@ -37,7 +37,7 @@ func checkContent(c call, allowed []string) (Size, *problem) {
 	case utf8.RuneCountInString(text) > maxText:
 		return Size{}, &problem{"msg_too_long", fmt.Sprintf("the text is longer than %d characters", maxText)}
 	}
-	if p := checkMarkup(text, allowed); p != nil {
+	if p := checkMarkup(text, in.Allowed); p != nil {
 		return Size{}, p
 	}
 	if p := checkVisible(text); p != nil {
@@ -47,11 +47,11 @@ func checkContent(c call, allowed []string) (Size, *problem) {
 	if !ok {
 		return Size{}, nil
 	}
-	return checkBlocks(blocks, allowed)
+	return checkBlocks(blocks, in)
 }
 
 // checkBlocks checks the blocks of a message.
-func checkBlocks(raw string, allowed []string) (Size, *problem) {
+func checkBlocks(raw string, in *Config) (Size, *problem) {
 	var blocks []json.RawMessage
 	if err := json.Unmarshal([]byte(raw), &blocks); err != nil {
 		return Size{}, &problem{"invalid_blocks_format", err.Error()}
@@ -59,7 +59,7 @@ func checkBlocks(raw string, allowed []string) (Size, *problem) {
 	if len(blocks) == 0 || len(blocks) > maxBlocks {
 		return Size{}, &problem{"invalid_blocks", "there are " + strconv.Itoa(len(blocks)) + " blocks"}
 	}
-	check := checker{allowed: allowed, ids: map[string]bool{}}
+	check := checker{allowed: in.Allowed, channels: in.Channels, ids: map[string]bool{}}
 	for i, b := range blocks {
 		if p := check.block(b); p != nil {
 			p.detail = fmt.Sprintf("block %d: %s", i, p.detail)
@@ -75,8 +75,9 @@ func checkBlocks(raw string, allowed []string) (Size, *problem) {
 
 // checker checks block by block, and adds up their characters.
 type checker struct {
-	allowed    []string        // control sequences
-	ids        map[string]bool // of the blocks so far
+	allowed    []string              // control sequences
+	channels   map[string]Membership // which elements may name
+	ids        map[string]bool       // of the blocks so far
 	characters int
 }
 

@@ -36,7 +36,8 @@ type Config struct {
 	Names    map[string]string     // ID by name, such as team-a for #team-a
 	Webhooks map[string]string     // channel by path, such as /services/T0/B0/secret
 	// Allowed are the control sequences that messages may contain, such as
-	// <!subteam^S0123> or <https://example.com|runbook>.
+	// <!subteam^S0123> or <https://example.com|runbook>. Elements of rich text may
+	// name the channels, too.
 	Allowed []string
 	// Interval is the minimum time between two messages to a channel; zero: a second, as in
 	// Slack; negative: none.
