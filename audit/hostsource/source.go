@@ -93,8 +93,9 @@ func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error
 	case IstioGateways:
 		bindings, more, unread = istioBindings(object)
 	case TCPEntryPoints:
-		if slices.Contains(values, everyHost) {
-			bindings, unread = entryPoints(object)
+		expression := slices.ContainsFunc(values, everyName)
+		if expression || slices.Contains(values, everyHost) {
+			bindings, unread = entryPoints(object, expression)
 		}
 	}
 	c := s.claims(append(values, more...), unread)

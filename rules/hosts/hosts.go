@@ -107,7 +107,8 @@ headers, and exportTo are not read.
 
 A Traefik IngressRouteTCP with HostSNI(*) claims every connection of its entry
 points, with TLS or without, in the Traefik of its class; ClientIP and ALPN are not
-read. An IngressRoute takes every host of its entry points if an alternative of a
+read. One with an expression that every name matches goes before the hosts of all
+IngressRoutes there. An IngressRoute takes every host of its entry points if an alternative of a
 rule has no condition on the host, one that every host meets, or only negated ones. So
 does an Ingress of Traefik without a host. Two of them conflict at one entry point
 unless their paths differ; conditions on clients, headers, methods and queries are not
