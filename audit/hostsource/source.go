@@ -123,6 +123,9 @@ func (s *Source) claims(values, unread []string) Claims {
 		case value == "":
 		case strings.HasPrefix(value, unreadRule):
 			c.Unread = append(c.Unread, Printable(value))
+		case strings.HasPrefix(host, ".*"):
+			// No name begins with a dot, so this is no glob.
+			c.Expressions = append(c.Expressions, snapshot.NewHostExpression(host, value, snapshot.FromHostSource))
 		case IsGlob(host):
 			c.Expressions = append(c.Expressions, Glob(host, snapshot.FromHostSource))
 		case IsHost(host):
