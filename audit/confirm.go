@@ -41,7 +41,7 @@ func (s *swept) confirm(ctx context.Context, src Rereader, about []Transition) (
 	if err != nil {
 		return confirmation{}, err
 	}
-	again := s.evaluate(s.snap.Patched(read, &fresh))
+	again := s.evaluate(s.snap.Patched(read, &fresh), s.set)
 	got := map[snapshot.Part]bool{}
 	for _, p := range read {
 		got[p] = true

@@ -118,6 +118,11 @@ type Claim struct {
 // identify it.
 func (c Claim) Is(o Claim) bool { return c.By != "" && c.By == o.By && c.At.Equal(o.At) }
 
+// Expires returns when every publisher may take over the claim, whoever holds the Lease,
+// unless its holder has been at it since. One that has seen the claim for ClaimExpiry may
+// do so before.
+func (c Claim) Expires() time.Time { return c.At.Add(maxSkew + ClaimExpiry) }
+
 // Attempt is an attempt to send an event that may or may not have arrived: the
 // receiver may have accepted it, but its response was lost. It is zero after an event
 // that was sent.

@@ -149,6 +149,9 @@ func Evaluate(snap *snapshot.Snapshot, set []*rules.Rule, c *config.Config, now 
 		for _, ref := range result.Dependent {
 			ev.Unread = append(ev.Unread, RuleObject{rule.Name, ref})
 		}
+		for _, namespace := range result.UnreadIn {
+			ev.Unread = append(ev.Unread, anyIn(rule.Name, namespace))
+		}
 		if rule.AfterOthers {
 			ev.AfterOthers = append(ev.AfterOthers, rule.Name)
 		} else {

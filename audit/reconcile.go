@@ -272,13 +272,21 @@ func (x *evaluated) retired(rec Record) bool {
 }
 
 // mayPersist reports whether a finding may still exist although it was not found:
-// its rule cannot determine what one of its objects is part of now, or it is about an
+// its rule cannot determine what one of its objects is part of now, or what may be in
+// the place of one, or it is about an
 // object that may be as impossible to evaluate as it was.
 func (x *evaluated) mayPersist(rec Record) bool {
 	if x.aboutObject(rec) {
 		return x.reads(rec) && !x.kinds[kindOf(rec)]
 	}
-	return slices.ContainsFunc(rec.Objects, func(o rules.Object) bool { return x.unread[RuleObject{rec.Rule, o.Ref}] })
+	return slices.ContainsFunc(rec.Objects, func(o rules.Object) bool {
+		return x.unread[RuleObject{rec.Rule, o.Ref}] || o.Namespace != "" && x.unread[anyIn(rec.Rule, o.Namespace)]
+	})
+}
+
+// anyIn stands for all objects of a namespace.
+func anyIn(rule, namespace string) RuleObject {
+	return RuleObject{rule, snapshot.Ref{Namespace: namespace}}
 }
 
 // aboutObject reports whether a finding is about an object that could not be evaluated.

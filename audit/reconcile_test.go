@@ -242,11 +242,19 @@ func TestReconcileWithAnUnreadClaimant(t *testing.T) {
 	if len(opened) != 1 || opened[0].Why != audit.ReasonOpened {
 		t.Fatalf("got %+v", opened)
 	}
+	replaced, elsewhere := unread, unread
+	replaced.Kind, replaced.Name = "Door", "other"
+	elsewhere.Namespace = "team-c"
 	for _, c := range []struct {
 		says string
 		last snapshot.HostObject
 		want audit.Reason
-	}{{"it is unread", unread, audit.ReasonCarriedOver}, {"it is unread and leaving", leaving, audit.ReasonCarriedOver}} {
+	}{
+		{"it is unread", unread, audit.ReasonCarriedOver},
+		{"it is unread and leaving", leaving, audit.ReasonCarriedOver},
+		{"one that is unread is in its place", replaced, audit.ReasonCarriedOver},
+		{"one elsewhere is unread", elsewhere, audit.ReasonResolved},
+	} {
 		got := r.Reconcile([]audit.Record{opened[0].Record}, evaluate(route("team-a"), c.last))
 		if len(got) != 1 || got[0].Why != c.want {
 			t.Errorf("where %s: got %+v, want %s", c.says, got, c.want)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"time"
 
 	"github.com/eventuallytrue/audit/rules"
@@ -57,10 +58,11 @@ func (r *Result) Snapshot() *snapshot.Snapshot {
 	return r.swept.snap
 }
 
-// EvaluateWith evaluates what was read as if these facts were there as well, or in place of
-// those about the same objects.
-func (r *Result) EvaluateWith(facts snapshot.Facts) Evaluation {
-	return r.swept.evaluate(r.swept.snap.With(facts))
+// EvaluateWith evaluates the rules with these names on what was read, as if these policies
+// and replications were there as well, or in place of those of the same objects.
+func (r *Result) EvaluateWith(policies []snapshot.Policy, replications []snapshot.Replication, names ...string) Evaluation {
+	set := slices.DeleteFunc(slices.Clone(r.swept.set), func(rule *rules.Rule) bool { return !slices.Contains(names, rule.Name) })
+	return r.swept.evaluate(r.swept.snap.With(policies, replications), set)
 }
 
 // Complete reports whether everything was read and every rule ran. What an

@@ -34,10 +34,10 @@ func sweep(ctx context.Context, src Source, set []*rules.Rule, c *config.Config,
 	}
 	watch := newStopwatch(clock, started)
 	watch.end(PhaseRead)
-	s := &swept{snap: b.Freeze(), set: set, watch: watch, fallback: c.Owners.Fallback, evaluate: func(snap *snapshot.Snapshot) Evaluation {
+	s := &swept{snap: b.Freeze(), set: set, watch: watch, fallback: c.Owners.Fallback, evaluate: func(snap *snapshot.Snapshot, set []*rules.Rule) Evaluation {
 		return Evaluate(snap, set, c, started, previous)
 	}}
-	s.evaluation = s.evaluate(s.snap)
+	s.evaluation = s.evaluate(s.snap, set)
 	watch.end(PhaseEvaluate)
 	slices.SortFunc(reading.Ignored, compareIgnored)
 	return &Result{
@@ -79,7 +79,7 @@ type swept struct {
 	snap       *snapshot.Snapshot
 	set        []*rules.Rule
 	evaluation Evaluation
-	evaluate   func(*snapshot.Snapshot) Evaluation
+	evaluate   func(*snapshot.Snapshot, []*rules.Rule) Evaluation
 	watch      *stopwatch
 	fallback   string // the fallback owner of the config
 }

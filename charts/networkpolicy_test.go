@@ -85,3 +85,15 @@ func TestNoNetworkPolicy(t *testing.T) {
 		t.Error("the NetworkPolicy is rendered")
 	}
 }
+
+// TestNamespaceOfTheReleaseIsDenied: audit asks that of every namespace.
+func TestNamespaceOfTheReleaseIsDenied(t *testing.T) {
+	const name = "NetworkPolicy/audit-default-deny"
+	spec := as[networkingv1.NetworkPolicy](t, render(t, ""), name).Spec
+	if len(spec.PodSelector.MatchLabels)+len(spec.PodSelector.MatchExpressions)+len(spec.Ingress)+len(spec.Egress) > 0 || len(spec.PolicyTypes) != 2 {
+		t.Errorf("%+v", spec)
+	}
+	if render(t, "networkPolicy: {defaultDeny: false}").objects[name] != nil {
+		t.Error("it can't be turned off")
+	}
+}

@@ -45,7 +45,7 @@ func unsentReason(n int, claim audit.Claim) string {
 		return rules.Count(n, "event") + " still pending: the next sweep continues"
 	}
 	return fmt.Sprintf("%s claimed by another publisher, %s, that has not sent it: a sweep after %s does, unless that publisher holds the Lease",
-		rules.Count(n, "event"), claim.By, claim.At.Add(audit.ClaimExpiry).UTC().Format(time.RFC3339))
+		rules.Count(n, "event"), claim.By, claim.Expires().UTC().Format(time.RFC3339))
 }
 
 // unsent returns the items of which it is not known that they were sent, if no result

@@ -117,6 +117,10 @@ type Result struct {
 	// not, such as the routes of a Gateway: a violation that involved one of them and is
 	// gone may still exist.
 	Dependent []snapshot.Ref
+	// UnreadIn are the namespaces with objects of which it is not known what they are
+	// part of: a violation that involved any object there and is gone may still exist,
+	// with one that could not be read in its place.
+	UnreadIn []string
 	// Exempted are subjects that the config exempts: the absence of a violation
 	// does not mean that one was resolved.
 	Exempted []Subject

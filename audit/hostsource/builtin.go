@@ -145,7 +145,7 @@ const apisixHosts = `object.?spec.?http.orValue([]).map(r, r.?match.?exprs.orVal
 .filter(e, e.?subject.?scope.orValue('') == 'Header' && e.?subject.?name.orValue('').lowerAscii() == 'host')
 .map(e, e.?op.orValue('') == 'In' ? e.?set.orValue([]) :
   {'Equal': [''], 'RegexMatch': ['~'], 'RegexMatchCaseInsensitive': ['~']}[?e.?op.orValue('')].orValue([]).map(p, p + e.?value.orValue('')))).flatten(2) +
-object.?spec.?http.orValue([]).map(r, r.?match.?hosts.orValue([])).flatten() +
+object.?spec.?http.orValue([]).map(r, r.?match.?hosts.orValue([]).size() + r.?match.?exprs.orValue([]).size() == 0 ? ['*'] : r.?match.?hosts.orValue([])).flatten() +
 object.?spec.?stream.orValue([]).map(r, r.?match.?host.orValue('')) +
 object.?spec.?rules.orValue([]).map(r, r.?host.orValue(''))`
 
@@ -168,7 +168,9 @@ const emissaryHosts = `[object.?spec.?hostname.orValue('')] +
   ? [object.?spec.?host.orValue('') != '' ? '~^(' + object.spec.host + ')$' : '']
   : [object.?spec.?host.orValue('')]) +
 object.?spec.?headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, v) +
-object.?spec.?regex_headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, '~^(' + v + ')$')`
+object.?spec.?regex_headers.orValue({}).transformList(k, v, k.lowerAscii() in [':authority', 'host'] && type(v) == string, '~^(' + v + ')$') +
+(object.?spec.?hostname.orValue('') + object.?spec.?host.orValue('') == '' && object.?spec.?prefix.orValue('') != '' &&
+  object.?spec.?headers.orValue({}).size() + object.?spec.?regex_headers.orValue({}).size() == 0 ? ['*'] : [])`
 
 // skipperHosts: a RouteGroup claims its hosts. One without hosts is for every host, unless
 // predicates of its routes name some: Host by a regular expression, HostAny by their names.
@@ -176,7 +178,7 @@ const skipperHosts = `object.?spec.?hosts.orValue([]).size() > 0 ? object.spec.h
 object.?spec.?routes.orValue([]).map(r, r.?predicates.orValue([]).map(p,
   regex.extractAll(p, '\\bHost\\s*[(]\\s*["/](.*?)["/]\\s*[)]').map(h, '~' + h) +
   regex.extractAll(p, '\\bHostAny\\s*[(]([^)]*)[)]').map(l, regex.extractAll(l, '"([^"]*)"')).flatten()
-)).flatten(2)`
+)).flatten(2) + object.?spec.?routes.orValue([]).filter(r, !r.?predicates.orValue([]).exists(p, p.contains('Host'))).map(r, '*')`
 
 // kongTCPHosts: a rule of a TCPIngress claims the host of the TLS handshake. Without one
 // it takes a port.

@@ -36,7 +36,8 @@ func TestBuiltIn(t *testing.T) {
 		{[]snapshot.Kind{"mappings.getambassador.io"}, emissaryObjects()},
 		{[]snapshot.Kind{"routegroups.zalando.org"}, []objectOf{
 			{"a RouteGroup", `{"spec": {"hosts": ["shop.example.com", "*.example.com"], "routes": [{"pathSubtree": "/"}]}}`, "*.example.com shop.example.com"},
-			{"a RouteGroup for every host", `{"spec": {"routes": []}}`, ""},
+			{"a RouteGroup for every host", `{"spec": {"routes": [{"pathSubtree": "/"}]}}`, "*"},
+			{"an expression that no glob is", `{"spec": {"hosts": [".*[.]example[.]com", ".*"]}}`, "~.* ~.*[.]example[.]com"},
 			{
 				"a RouteGroup whose routes name hosts",
 				`{"spec": {"routes": [{"predicates": ["Host(\"^a[.]example[.]com$\") && Method(\"GET\")", "Host(/^b[.]example[.]com$/)"]}, {"predicates": ["HostAny(\"c.example.com\", \"d.example.com\")"]}]}}`,
@@ -82,7 +83,7 @@ func apisixObjects() []objectOf {
 		{
 			"two routes",
 			`{"spec": {"http": [{"match": {"hosts": ["b.example.com", "*.example.com"]}}, {"match": {"hosts": ["a.example.com"]}}, {"match": {"paths": ["/*"]}}]}}`,
-			"*.example.com+ a.example.com b.example.com",
+			"* *.example.com+ a.example.com b.example.com",
 		},
 		{"a stream", `{"spec": {"stream": [{"protocol": "TLS", "match": {"ingressPort": 9443, "host": "db.example.com"}}, {"protocol": "TCP", "match": {"ingressPort": 9000}}]}}`, "db.example.com"},
 		{"a rule of v1", `{"spec": {"rules": [{"host": "shop.example.com", "http": {"paths": []}}]}}`, "shop.example.com"},
@@ -121,7 +122,7 @@ func emissaryObjects() []objectOf {
 		{"no host that is an expression", `{"spec": {"host_regex": true}}`, ""},
 		{"a header", `{"spec": {"hostname": "*", "headers": {":authority": "shop.example.com", "Host": true, "x-user": "y"}}}`, "* shop.example.com"},
 		{"a header by an expression", `{"spec": {"hostname": "*", "regex_headers": {":authority": "shop[.]example[.]com"}}}`, "* ~^(shop[.]example[.]com)$"},
-		{"nothing", `{"spec": {"prefix": "/"}}`, ""},
+		{"every host", `{"spec": {"prefix": "/"}}`, "*"},
 	}
 }
 
@@ -220,17 +221,18 @@ func knativeObjects() []objectOf {
 }
 
 // Whatever is missing from an object, reading it does not fail, and it claims
-// nothing beyond what it claims as a whole.
+// nothing beyond what it claims as a whole, or every host.
 func TestBuiltInSparse(t *testing.T) {
 	whole := `{"apiVersion": "a/v1", "kind": "K", "metadata": {"name": "a.example.com", "namespace": "n", "labels": {"a": "b"},
 		"ownerReferences": [{"kind": "Ingress"}]},
 		"spec": {"host": "a.example.com", "path": "/", "wildcardPolicy": "None", "hosts": ["a.example.com"], "gateways": ["g"],
 		"routes": [{"match": "Host(` + "`a.example.com`" + `)"}], "virtualhost": {"fqdn": "a.example.com"}},
 		"status": {"ingress": [{"host": "a.example.com"}]}}`
+	everyHost := map[snapshot.Kind]string{"routegroups.zalando.org": "*"}
 	for _, s := range hostsource.BuiltIn() {
 		check := func(change string, object map[string]any) {
 			claims, err := s.Read(t.Context(), object)
-			if got := spell(claims); err != nil || got != "" && got != "a.example.com" {
+			if got := spell(claims); err != nil || got != "" && got != "a.example.com" && got != everyHost[s.Kind] {
 				t.Errorf("%s: %s: got %q, %v", s.Kind, change, got, err)
 			}
 		}

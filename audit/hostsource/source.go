@@ -93,8 +93,9 @@ func (s *Source) Read(ctx context.Context, object map[string]any) (Claims, error
 	case IstioGateways:
 		bindings, more, unread = istioBindings(object)
 	case TCPEntryPoints:
-		if slices.Contains(values, everyHost) {
-			bindings, unread = entryPoints(object)
+		expression := slices.ContainsFunc(values, everyName)
+		if expression || slices.Contains(values, everyHost) {
+			bindings, unread = entryPoints(object, expression)
 		}
 	}
 	c := s.claims(append(values, more...), unread)
@@ -123,6 +124,9 @@ func (s *Source) claims(values, unread []string) Claims {
 		case value == "":
 		case strings.HasPrefix(value, unreadRule):
 			c.Unread = append(c.Unread, Printable(value))
+		case strings.HasPrefix(host, ".*"):
+			// No name begins with a dot, so this is no glob.
+			c.Expressions = append(c.Expressions, snapshot.NewHostExpression(host, value, snapshot.FromHostSource))
 		case IsGlob(host):
 			c.Expressions = append(c.Expressions, Glob(host, snapshot.FromHostSource))
 		case IsHost(host):

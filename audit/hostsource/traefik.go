@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/eventuallytrue/audit/rules/hosts/expression"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 )
 
@@ -132,7 +134,10 @@ func (w *hostCollector) matcher(call *ast.CallExpr, not bool) bool {
 // annotation; without one, or with the value traefik, they are the default's
 // (pkg/provider/kubernetes/crd). That a rule also asks for a client's address or
 // protocol is not read.
-func entryPoints(object map[string]any) (bindings []snapshot.Binding, unread []string) {
+//
+// HostSNI(`*`) comes after the routers of HTTP with TLS. An expression that every name
+// matches comes before them, like any other router of TCP with TLS.
+func entryPoints(object map[string]any, expression bool) (bindings []snapshot.Binding, unread []string) {
 	at, err := entryPointsOf(object)
 	if err != nil {
 		return nil, []string{err.Error()}
@@ -140,11 +145,23 @@ func entryPoints(object map[string]any) (bindings []snapshot.Binding, unread []s
 	lane := snapshot.Lane{Prefix: "tcp "}
 	if _, tls, _ := unstructured.NestedFieldNoCopy(object, "spec", "tls"); tls {
 		lane.Prefix = "tls "
+		if expression {
+			lane.Rank = snapshot.RankOfTCP
+		}
 	}
 	for i := range at {
 		at[i].Lanes = []snapshot.Lane{lane}
 	}
 	return at, nil
+}
+
+// everyName reports whether a value is a matcher that traefikHosts returns as it is
+// written, and matches every name.
+func everyName(value string) bool {
+	return isTraefikExpression(value) && slices.ContainsFunc(traefikExpressions(value), func(e snapshot.HostExpression) bool {
+		re, err := expression.Parse(e.Text, e.Whole)
+		return err == nil && re.EveryHost()
+	})
 }
 
 // entryPointsOf returns the entry points of the routers of an object, one without a name

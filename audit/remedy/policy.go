@@ -160,7 +160,7 @@ func labelSelector(s snapshot.Selector) (metav1.LabelSelector, bool) {
 // set makes a policy the object of the candidate.
 func (c *candidate) set(o *networkingv1.NetworkPolicy) {
 	c.object = o
-	c.facts.Policies = []snapshot.Policy{ingest.New(nil).NetworkPolicy(o)}
+	c.policies = []snapshot.Policy{ingest.New(nil).NetworkPolicy(o)}
 }
 
 func networkPolicy(namespace, name string) *networkingv1.NetworkPolicy {

@@ -49,7 +49,9 @@ type candidate struct {
 	ends    []string // IDs of findings
 	comment string   // for people; lines without "#"
 	object  any
-	facts   snapshot.Facts // of the object
+	// What the object is to the rules.
+	policies     []snapshot.Policy
+	replications []snapshot.Replication
 }
 
 // text returns the object as YAML, with its comment.
@@ -70,13 +72,15 @@ func verified(res *audit.Result, candidates []*candidate) []*candidate {
 		before[f.ID] = true
 	}
 	for len(candidates) > 0 {
-		var all snapshot.Facts
+		var policies []snapshot.Policy
+		var replications []snapshot.Replication
 		for _, c := range candidates {
-			all.Append(c.facts)
+			policies = append(policies, c.policies...)
+			replications = append(replications, c.replications...)
 		}
 		after := map[string]bool{}
 		opened := false
-		again := res.EvaluateWith(all)
+		again := res.EvaluateWith(policies, replications, "default-deny-present", "kind-replicated")
 		for _, f := range again.Findings {
 			after[f.ID] = true
 			opened = opened || !before[f.ID]

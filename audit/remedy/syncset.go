@@ -59,7 +59,7 @@ func syncSets(snap *snapshot.Snapshot, findings []audit.Finding) []*candidate {
 		}
 		c := &candidate{ends: []string{findings[i].ID}, object: o}
 		c.comment = fmt.Sprintf("Replicates what ConstraintTemplate %s looks up. Gatekeeper needs the right to list and watch these kinds.", t.Name)
-		c.facts.Replications = []snapshot.Replication{fact}
+		c.replications = []snapshot.Replication{fact}
 		out = append(out, c)
 	}
 	return out

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,21 +67,12 @@ func (v *victim) outcome(t *testing.T) outcome {
 // killed, or none if it ended before.
 func (v *victim) kill(t *testing.T, n int) step {
 	t.Helper()
-	var p *process
-	ready := make(chan struct{})
-	k := &killer{at: n, strike: func() {
-		<-ready
+	k := &killer{at: n}
+	p, end := v.start(t, k, func(p *process) {
 		// An error means that it has already ended.
 		_ = p.cmd.Process.Kill()
-	}}
-	args := append([]string{"--findings-namespace", v.c.namespace}, v.args...)
-	if v.slack != nil {
-		url, end := front(v.slack, k.slack)
-		defer end()
-		args = append(args, v.slack.args(url)...)
-	}
-	p = start(t, v.binary, v.c.StartProxy(t, k.server).Kubeconfig(kubetest.Guest), args...)
-	close(ready)
+	})
+	defer end()
 	// The exit code is -1 after a signal.
 	if p.end().code > 0 {
 		t.Fatalf("it ended by itself: exit %d: %s\n%s", p.code, &p.errors, &p.out)
@@ -88,6 +81,59 @@ func (v *victim) kill(t *testing.T, n int) step {
 		return ""
 	}
 	return k.step
+}
+
+// pause runs a publisher, stops it with SIGSTOP after n steps of telling owners, and lets it
+// go on after during. It returns the step at which it was stopped, or none if it ended
+// before.
+func (v *victim) pause(t *testing.T, n int, during func()) (step, *process) {
+	t.Helper()
+	stopped, resume := make(chan struct{}), make(chan struct{})
+	k := &killer{at: n, onlyFindings: true, resume: resume}
+	p, end := v.start(t, k, func(p *process) {
+		_ = p.cmd.Process.Signal(syscall.SIGSTOP) // it waits for the response
+		close(stopped)
+	})
+	defer end()
+	ended := make(chan struct{})
+	go func() { p.end(); close(ended) }()
+	defer func() { <-ended }()
+	goOn := sync.OnceFunc(func() {
+		_ = p.cmd.Process.Signal(syscall.SIGCONT) // an error means that it has ended
+		close(resume)
+	})
+	defer goOn()
+	select {
+	case <-stopped:
+		during()
+		goOn()
+		<-ended
+	case <-ended:
+		if p.code != 0 {
+			t.Fatalf("it ended by itself: exit %d: %s\n%s", p.code, &p.errors, &p.out)
+		}
+	}
+	return k.step, p
+}
+
+// start runs a publisher whose steps are counted, until end is called.
+func (v *victim) start(t *testing.T, k *killer, strike func(*process)) (p *process, end func()) {
+	t.Helper()
+	ready := make(chan struct{})
+	k.strike = func() {
+		<-ready
+		strike(p)
+	}
+	args := append([]string{"--findings-namespace", v.c.namespace}, v.args...)
+	end = func() {}
+	if v.slack != nil {
+		var url string
+		url, end = front(v.slack, k.slack)
+		args = append(args, v.slack.args(url)...)
+	}
+	p = start(t, v.binary, v.c.StartProxy(t, k.server).Kubeconfig(kubetest.Guest), args...)
+	close(ready)
+	return p, end
 }
 
 // check compares the outcome of the run after a killed one with that of an undisturbed
@@ -173,10 +219,13 @@ func stillPending(findings []v1alpha1.Finding, n notice) bool {
 	return false
 }
 
-// killer kills a publisher at one of its steps, and then answers no more requests.
+// killer kills a publisher at one of its steps, and then answers no more requests. With
+// resume, the publisher is only stopped, and requests wait until that is closed.
 type killer struct {
-	at     int // number of steps before the kill
-	strike func()
+	at           int // number of steps before the kill
+	strike       func()
+	onlyFindings bool // no write of the Lease is a step
+	resume       <-chan struct{}
 
 	mu    sync.Mutex
 	steps int
@@ -196,25 +245,31 @@ const (
 // reach counts a step and reports whether the publisher has been killed.
 func (k *killer) reach(s step) bool {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.step == "" && k.steps == k.at {
 		k.step = s
 		k.strike()
 	}
 	k.steps++
-	return k.step != ""
+	k.mu.Unlock()
+	return k.struck()
 }
 
-// struck reports whether the publisher has been killed.
+// struck reports whether the publisher has been killed. If it is stopped, it waits.
 func (k *killer) struck() bool {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.step != ""
+	struck := k.step != ""
+	k.mu.Unlock()
+	if struck && k.resume != nil {
+		<-k.resume
+		return false
+	}
+	return struck
 }
 
 // server handles requests to the API server.
 func (k *killer) server(r *http.Request) kubetest.Answer {
-	if writes(r) && k.reach(beforeWrite) || k.struck() {
+	is := writes(r) && (!k.onlyFindings || strings.Contains(r.URL.Path, "/findings"))
+	if is && k.reach(beforeWrite) || k.struck() {
 		return kubetest.Hang()
 	}
 	return nil

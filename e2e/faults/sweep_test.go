@@ -73,6 +73,7 @@ type stage struct {
 	writes     atomic.Int64
 	ended      atomic.Bool // the publisher has got a signal
 	signal     func()
+	rival      *audit.Published // by the publisher that has taken over, if one has
 }
 
 // now is the publisher's clock.
@@ -124,7 +125,7 @@ func (s *stage) takeOver(t *testing.T) {
 		return
 	}
 	p := s.publisher(t, source, cfg, fmt.Sprintf("rival-%d", s.act), s.clock.Now, rivalTransport{s.board})
-	_, _, err = audit.SweepAndPublish(t.Context(), source, catalog.All(), settings(), s.clock.Now, p, &leaseLock{l, func() {}, &unreleased})
+	_, s.rival, err = audit.SweepAndPublish(t.Context(), source, catalog.All(), settings(), s.clock.Now, p, &leaseLock{l, func() {}, &unreleased})
 	if err != nil {
 		t.Errorf("the other publisher: %v", err)
 	}
@@ -142,7 +143,8 @@ type swept struct {
 	misled        bool    // see stage.misled
 	unreleased    bool    // the lease could not be released
 	most          int     // see plan.Most
-	ended         bool    // by a signal, while no request went wrong
+	rival         *audit.Published
+	ended         bool // by a signal, while no request went wrong
 }
 
 // sweep sweeps and publishes like the program.
@@ -155,7 +157,7 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	s.requests.Store(0)
 	s.writes.Store(0)
 	s.ended.Store(false)
-	s.signal = func() {}
+	s.signal, s.rival = func() {}, nil
 	if clean := out.clean; !s.cluster.drop(dropped(s.plan, clean)) {
 		t.Skip("only an API server in memory can drop fields")
 	}
@@ -189,7 +191,7 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	s.gate.Lock()   // the other publisher may still be at it
 	s.gate.Unlock() //nolint:staticcheck // nothing is guarded
 	out.ended = s.ended.Load() && s.plan.Acts[s.act].calm()
-	out.most = s.plan.Most
+	out.most, out.rival = s.plan.Most, s.rival
 	out.after = s.stored(t)
 	s.last = out.after
 	out.misled = s.misled()

@@ -9,7 +9,8 @@ import (
 
 // dependents returns the objects whose claims depend on one that could not be read: what
 // attaches to a Gateway or a ListenerSet, the Ingresses of a class, and everything in a
-// Namespace whose owner is not known. A conflict that they were part of may still exist.
+// Namespace whose owner is not known. So do the claims of one that asks for every host of
+// proxies that are not known. A conflict that they were part of may still exist.
 func dependents(in rules.Input) []snapshot.Ref {
 	unread := map[snapshot.Ref]bool{}
 	gateways := false
@@ -26,9 +27,6 @@ func dependents(in rules.Input) []snapshot.Ref {
 		case snapshot.IngressClasses, snapshot.AWSIngressClassParams, snapshot.EKSIngressClassParams:
 			classes[f.Name] = true
 		}
-	}
-	if len(unread)+len(namespaces)+len(classes) == 0 {
-		return nil
 	}
 	var out []snapshot.Ref
 	for s := range in.View.ListenerSets() {
@@ -63,10 +61,26 @@ func dependents(in rules.Input) []snapshot.Ref {
 		}
 	}
 	for o := range in.View.HostObjects() {
-		if namespaces[o.Namespace] {
+		if namespaces[o.Namespace] || asksForEveryHost(o) {
 			out = append(out, o.Ref())
 		}
 	}
 	slices.SortFunc(out, snapshot.Ref.Compare)
+	return slices.Compact(out)
+}
+
+// unreadIn returns the namespaces with an object that may claim any host, because it could
+// not be read. Who was part of a conflict may have replaced the object by that one.
+func unreadIn(in rules.Input, unread []snapshot.Fault) []string {
+	var out []string
+	for _, f := range unread {
+		out = append(out, f.Namespace)
+	}
+	for f := range in.View.Faults() {
+		if f.Namespace != "" {
+			out = append(out, f.Namespace)
+		}
+	}
+	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -54,3 +54,37 @@ func TestDependents(t *testing.T) {
 		t.Errorf("dependents (-want +got):\n%s", diff)
 	}
 }
+
+// An object that asks for every host of a proxy that is not known resolves nothing that it
+// was part of. One that asks by an expression counts as not read, and nothing is resolved
+// that any object of its namespace was part of.
+func TestEveryHostOfAnUnknownProxy(t *testing.T) {
+	meta := func(kind, ns string) snapshot.Meta {
+		return snapshot.Meta{Group: "getambassador.io", Kind: kind, Namespace: ns, Name: "shop"}
+	}
+	var b snapshot.Builder
+	b.Add(snapshot.Facts{HostObjects: []snapshot.HostObject{
+		{Meta: meta("Mapping", "named"), Hosts: []snapshot.HostPattern{{Host: "shop.example.com"}}},
+		{Meta: meta("Mapping", "star"), Hosts: []snapshot.HostPattern{{Host: "*"}}},
+		{Meta: meta("Mapping", "expression"), Expressions: []snapshot.HostExpression{snapshot.NewHostExpression(".*", "~.*", snapshot.FromHostSource)}},
+		{
+			Meta: meta("IngressRoute", "traefik"), Hosts: []snapshot.HostPattern{{Host: "*"}},
+			Bindings: []snapshot.Binding{{EntryPoint: "web", Lanes: []snapshot.Lane{{Prefix: "http "}}}},
+		},
+	}})
+	rule := hosts.Rule()
+	res, err := rule.Run(rules.Input{
+		View:  b.Freeze().View(append(rule.Needs, rule.Uses...)...),
+		Owner: func(m *snapshot.Meta) rules.Owner { return rules.Owner{Name: m.Namespace} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dependent := meta("Mapping", "star")
+	if diff := cmp.Diff([]snapshot.Ref{dependent.Ref()}, res.Dependent); diff != "" {
+		t.Errorf("dependents (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"expression"}, res.UnreadIn); diff != "" {
+		t.Errorf("namespaces with what was not read (-want +got):\n%s", diff)
+	}
+}

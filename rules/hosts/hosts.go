@@ -50,8 +50,8 @@ exact name first (ingress-nginx, HAProxy Ingress, Kong), a match is an advisory 
 both owners; elsewhere it is a claim to that host, and to a wildcard if it matches
 names below it that nobody chose. Two owners of the same text contest it. One that
 matches every host is a catch-all. What RE2 cannot read, or costs too much, counts as
-not read: the sweep is incomplete, and no finding that its object is part of is
-resolved. So do conditions for a load balancer that are not JSON, and a Traefik rule
+not read: the sweep is incomplete, and no finding that an object of its namespace is
+part of is resolved. So do conditions for a load balancer that are not JSON, and a Traefik rule
 that cannot be parsed or is longer than 64 KiB.
 
 The hostname annotation of external-dns is read from an Ingress of any class,
@@ -86,8 +86,9 @@ DomainMappings, VirtualServers and TransportServers for TLS passthrough of
 NGINX Ingress Controller, Emissary Mappings, ApisixRoutes, Skipper RouteGroups,
 VirtualServices of Gloo, VirtualServers of F5, TCPIngresses of Kong, and the
 names that a DNSEndpoint of external-dns gives an address. A VirtualServerRoute
-claims nothing by itself, and an Emissary Mapping, ApisixRoute or RouteGroup for
-every host is not compared. The host sources for what external-dns publishes for
+claims nothing by itself. An Emissary Mapping, ApisixRoute or RouteGroup for
+every host is not compared, but resolves no finding that it was part of; one that asks
+for every host by an expression counts as not read. The host sources for what external-dns publishes for
 Services and routes of the Gateway API are off until the config mentions them.
 Other kinds that carry hosts and are known, such as Emissary's Host, are not
 read: where there are objects of them, that is an advisory with the setting that
@@ -106,7 +107,8 @@ headers, and exportTo are not read.
 
 A Traefik IngressRouteTCP with HostSNI(*) claims every connection of its entry
 points, with TLS or without, in the Traefik of its class; ClientIP and ALPN are not
-read. An IngressRoute takes every host of its entry points if an alternative of a
+read. One with an expression that every name matches goes before the hosts of all
+IngressRoutes there. An IngressRoute takes every host of its entry points if an alternative of a
 rule has no condition on the host, one that every host meets, or only negated ones. So
 does an Ingress of Traefik without a host. Two of them conflict at one entry point
 unless their paths differ; conditions on clients, headers, methods and queries are not
@@ -163,6 +165,7 @@ func run(in rules.Input) (rules.Result, error) {
 	matched := x.compare()
 
 	res := rules.Result{Unread: slices.Concat(unreadObjects(in), unreadFields(in, classes), x.unread), Dependent: dependents(in), Advisories: matched}
+	res.UnreadIn = unreadIn(in, res.Unread)
 	evidence := admission.NewEvidence(in.View)
 	outranked := points.outranked()
 	for host := range outranked {

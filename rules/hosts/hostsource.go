@@ -12,7 +12,8 @@ import (
 
 // hostObjectClaims adds the claims of objects of host sources. Where it is unknown
 // which proxy serves them, an object that asks for every host claims nothing: whether
-// that conflicts with anything is unknown as well.
+// that conflicts with anything is unknown as well. So it resolves nothing either, and one
+// that asks by an expression, which no honest object needs, counts as not read.
 func hostObjectClaims(c *claims, x *expressions, points *entryPoints, in rules.Input) {
 	gateways := newIstioGateways(in.View)
 	for o := range in.View.HostObjects() {
@@ -30,7 +31,10 @@ func (c *claims) addHostObject(o *snapshot.HostObject, x *expressions, points *e
 		}
 	}
 	for i := range o.Expressions {
-		x.add(&o.Expressions[i], &o.Meta, owner, "")
+		e := &o.Expressions[i]
+		if every := x.add(e, &o.Meta, owner, ""); every != nil && !namesProxies(o) {
+			x.cannotRead(&o.Meta, e.Spelling, "it matches every host, and which proxy serves it is not known")
+		}
 	}
 	routers := claim{
 		object: &o.Meta, owner: c.shared(owner), how: []snapshot.HostSource{snapshot.FromHostSource}, set: o.HostsSet, leaving: c.leavingOf(&o.Meta),
@@ -46,6 +50,17 @@ func (c *claims) addHostObject(o *snapshot.HostObject, x *expressions, points *e
 			c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, snapshot.FromHostSource, true).lanes = b.Lanes
 		}
 	}
+}
+
+// namesProxies reports whether it is known at which proxies an object takes every host.
+func namesProxies(o *snapshot.HostObject) bool {
+	return slices.ContainsFunc(o.Bindings, func(b snapshot.Binding) bool { return len(b.Lanes) > 0 })
+}
+
+// asksForEveryHost reports whether an object asks for every host of proxies that are not
+// known.
+func asksForEveryHost(o *snapshot.HostObject) bool {
+	return !namesProxies(o) && slices.ContainsFunc(o.Hosts, func(h snapshot.HostPattern) bool { return Normalize(h.Host) == "" })
 }
 
 // addFrom records a claim of an object of a host source and returns it.

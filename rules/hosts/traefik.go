@@ -253,7 +253,11 @@ func outrankedAt(name string, takers []*claim, hosts []*hostRouter) []*claim {
 	for _, t := range takers {
 		if hosts := met[t.object]; len(hosts) > 0 {
 			higher := *t
-			higher.note = fmt.Sprintf("priority %d, before %s", t.rank(), strings.Join(hosts[:min(len(hosts), namedHosts)], ", "))
+			priority := fmt.Sprintf("priority %d", t.rank())
+			if t.rank() >= snapshot.RankOfTCP {
+				priority = "a router for TCP with TLS"
+			}
+			higher.note = fmt.Sprintf("%s, before %s", priority, strings.Join(hosts[:min(len(hosts), namedHosts)], ", "))
 			if len(hosts) > namedHosts {
 				higher.note += " and others"
 			}

@@ -72,7 +72,8 @@ What is read, and what is not:
   enable-cilium-network-policy, enable-cilium-clusterwide-network-policy and
   enable-k8s-cluster-network-policy). A CiliumNodeConfig is not read.
 - Pods are also selected by the name of their ServiceAccount, from the pod or the
-  pod template. The labels of ServiceAccounts are not read.
+  pod template. The labels of ServiceAccounts are not read, nor the name of the cluster
+  that Cilium adds to the labels of each pod.
 - Other kinds of policies are not read. By default one may affect both directions. An
   FQDNNetworkPolicy of GKE affects egress alone; an EgressFirewall of OVN-Kubernetes
   and an EgressNetworkPolicy of OpenShift can only deny egress to addresses outside

@@ -72,6 +72,9 @@ type Lane struct {
 	Rank int
 }
 
+// RankOfTCP is the priority of a router for TCP that goes before all routers of HTTP.
+const RankOfTCP = 1 << 60
+
 // EndOfLane ends a prefix that is an exact value: no other value begins with it.
 const EndOfLane = "\x00"
 

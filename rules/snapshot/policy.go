@@ -108,6 +108,8 @@ type Peers struct {
 	// NotSets select sets of Calico, over the labels of SetLabels, whose addresses
 	// are excluded from all of the above.
 	NotSets []Selector
+	// Unsure are pods that are peers only if something holds that no fact says.
+	Unsure []UnsurePeer
 	// CIDRsMatchPods is true if the engine also matches addresses of pods against
 	// CIDRs and Sets.
 	CIDRsMatchPods bool
@@ -118,6 +120,14 @@ type PodPeer struct {
 	OwnNamespace bool     // only pods of the policy's namespace
 	Namespaces   Selector // of any other; empty for all
 	Pods         Selector
+}
+
+// UnsurePeer is pods that may be peers.
+type UnsurePeer struct {
+	Pods PodPeer
+	// Kind is what is not known, and Why says what that is about.
+	Kind Kind
+	Why  string
 }
 
 // CIDR is a range of addresses without some ranges inside it.

@@ -149,15 +149,14 @@ func (s *Snapshot) Patched(parts []Part, fresh *Builder) *Snapshot {
 	return patched
 }
 
-// With returns a snapshot with further facts, each in place of the one about the same
-// object, if there is one. The status of each kind stays as it is.
-func (s *Snapshot) With(facts Facts) *Snapshot {
-	var b Builder
-	b.Add(s.facts.filtered(func(*Meta) bool { return true }))
-	b.Add(Facts{Faults: slices.Clone(s.facts.Faults)})
-	b.Add(facts)
-	with := b.Freeze()
-	with.reads, with.parts = s.reads, s.parts
+// With returns a snapshot with further policies and replications, each in place of the one
+// of the same object, if there is one. It shares all other facts, and the status of each
+// kind stays as it is.
+func (s *Snapshot) With(policies []Policy, replications []Replication) *Snapshot {
+	with := &Snapshot{facts: s.facts, reads: s.reads, parts: s.parts}
+	f := &with.facts
+	f.Policies = arrange(slices.Concat(f.Policies, policies), func(o *Policy) *Meta { return &o.Meta })
+	f.Replications = arrange(slices.Concat(f.Replications, replications), func(o *Replication) *Meta { return &o.Meta })
 	return with
 }
 

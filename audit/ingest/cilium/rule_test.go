@@ -57,7 +57,10 @@ func TestPeers(t *testing.T) {
 			"", "toEndpoints: [{matchLabels: {io.cilium.k8s.policy.serviceaccount: web}}]",
 			pods(snapshot.PodPeer{Pods: snapshot.Selector{{Key: snapshot.ServiceAccountKey, Op: snapshot.In, Values: []string{"web"}}}}),
 		},
-		"a cluster is not known":              {"", "toEndpoints: [{matchLabels: {io.cilium.k8s.policy.cluster: east}}]", snapshot.Peers{}},
+		"a cluster is not known": {
+			"", "toEndpoints: [{matchLabels: {io.cilium.k8s.policy.cluster: east}}]",
+			snapshot.Peers{Unsure: []snapshot.UnsurePeer{{Kind: "configmaps", Why: "the name of the cluster, which io.cilium.k8s.policy.cluster has, is not read"}}},
+		},
 		"a label of the runtime is not known": {"", "toEndpoints: [{matchLabels: {'container:app': web}}]", snapshot.Peers{}},
 		"a label outside identities neither":  {"", "toEndpoints: [{matchLabels: {pod-template-hash: abc}}]", snapshot.Peers{}},
 		"all is everybody":                    {"team-a", "toEntities: [all]", snapshot.Peers{Everyone: true}},

@@ -22,6 +22,8 @@ type endpointSelector struct {
 	// it requires that there are none of those, which is so unless Cilium is configured
 	// to read them.
 	unknown, unsure bool
+	// cluster is true if it depends on the name of the cluster.
+	cluster bool
 }
 
 // The labels that Cilium adds to those of a pod (pkg/k8s/apis/cilium.io/const.go).
@@ -81,7 +83,7 @@ func (s *endpointSelector) add(r snapshot.Requirement) {
 		}
 	case key == labelCluster:
 		// Every pod has it, but its value is in no fact.
-		s.unknown = s.unknown || r.Op != snapshot.Exists
+		s.cluster = s.cluster || r.Op != snapshot.Exists
 	case outsideIdentity(key):
 		s.without(asks)
 	default:
@@ -111,13 +113,20 @@ func outsideIdentity(key string) bool {
 	return strings.Contains(key, "beta.kubernetes.io")
 }
 
+// unknownLabel is what a selector of pods asks for if it depends on labels of endpoints
+// that are in no fact: nobody has it, but its policies are evaluated as if all had it, too.
+const unknownLabel = snapshot.ServiceAccountLabelPrefix + "of a Cilium endpoint"
+
 // subject returns the selected pods of a namespace, or of all namespaces if it is empty. A
-// selector with unknown labels selects none, because a policy that only might select a
-// pod does not protect it.
+// selector that asks for labels that endpoints do not have selects none.
 func (s *endpointSelector) subject(namespace string) snapshot.PodPeer {
 	p := snapshot.PodPeer{Namespaces: s.namespaces, Pods: s.pods}
-	if s.unknown || s.unsure || len(s.reserved) > 0 {
+	switch {
+	case s.unknown || len(s.reserved) > 0:
 		p.Pods = noPod()
+	case s.unsure || s.cluster:
+		p.Pods = append(slices.Clone(p.Pods), snapshot.Requirement{Key: unknownLabel, Op: snapshot.Exists})
+		slices.SortStableFunc(p.Pods, byKey)
 	}
 	if namespace == "" {
 		return p
@@ -153,8 +162,15 @@ func (s *endpointSelector) peer(namespace string, to *snapshot.Peers) {
 		_ = addEntity(s.reserved[0], to)
 	case len(s.reserved) > 0:
 	default:
-		to.Pods = append(to.Pods, snapshot.PodPeer{
+		pods := snapshot.PodPeer{
 			OwnNamespace: namespace != "" && len(s.namespaces) == 0, Namespaces: s.namespaces, Pods: s.pods,
+		}
+		if !s.cluster {
+			to.Pods = append(to.Pods, pods)
+			return
+		}
+		to.Unsure = append(to.Unsure, snapshot.UnsurePeer{
+			Pods: pods, Kind: snapshot.CiliumConfigs, Why: "the name of the cluster, which " + labelCluster + " has, is not read",
 		})
 	}
 }

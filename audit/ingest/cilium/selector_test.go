@@ -40,9 +40,12 @@ func TestSubject(t *testing.T) {
 			"team-a", asks(account + ", operator: NotIn, values: [web]"),
 			snapshot.PodPeer{OwnNamespace: true, Pods: snapshot.Selector{{Key: snapshot.ServiceAccountKey, Op: snapshot.NotIn, Values: []string{"web"}}}},
 		},
-		"who is in one cluster is not known": {"team-a", asks("io.cilium.k8s.policy.cluster, operator: In, values: [east]"), none},
-		"hosts are no pods":                  {"", "{matchLabels: {'reserved:host': ''}}", snapshot.PodPeer{Pods: noPod}},
-		"all but hosts is every pod":         {"", asks("'reserved:host', operator: DoesNotExist"), snapshot.PodPeer{}},
+		"who is in one cluster is not known": {
+			"team-a", asks("io.cilium.k8s.policy.cluster, operator: In, values: [east]"),
+			snapshot.PodPeer{OwnNamespace: true, Pods: snapshot.Selector{{Key: "service account label of a Cilium endpoint", Op: snapshot.Exists}}},
+		},
+		"hosts are no pods":          {"", "{matchLabels: {'reserved:host': ''}}", snapshot.PodPeer{Pods: noPod}},
+		"all but hosts is every pod": {"", asks("'reserved:host', operator: DoesNotExist"), snapshot.PodPeer{}},
 		"a namespace is selected by name": {
 			"", "{matchLabels: {io.kubernetes.pod.namespace: team-a, 'any:app': web}}",
 			snapshot.PodPeer{Namespaces: snapshot.Selector{in(name, "team-a")}, Pods: snapshot.Selector{in("app", "web")}},

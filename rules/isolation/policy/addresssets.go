@@ -188,16 +188,24 @@ func compact(cidrs []netip.Prefix) []netip.Prefix {
 	return out
 }
 
-// resolve returns peers with the addresses of the sets that they refer to. What is not
-// known about these is taken to be everything or nothing; the doubts say what that is.
+// resolve returns peers with the addresses of the sets that they refer to, and with the
+// pods that they may select. What is not known about these is taken to be everything or
+// nothing; the doubts say what that is.
 func (x *addressSets) resolve(peers *snapshot.Peers, everything bool) (*snapshot.Peers, []Doubt) {
-	if len(peers.Sets)+len(peers.NotSets) == 0 {
+	if len(peers.Sets)+len(peers.NotSets)+len(peers.Unsure) == 0 {
 		return peers, nil
 	}
 	with := *peers
 	with.Sets, with.NotSets = nil, nil
-	with.CIDRs = slices.Clip(peers.CIDRs)
+	with.CIDRs, with.Pods, with.Unsure = slices.Clip(peers.CIDRs), slices.Clip(peers.Pods), nil
 	var doubts []Doubt
+	for i := range peers.Unsure {
+		u := &peers.Unsure[i]
+		doubts = append(doubts, Doubt{Kind: u.Kind, Why: u.Why})
+		if everything {
+			with.Pods = append(with.Pods, u.Pods)
+		}
+	}
 	for i := range peers.Sets {
 		p := &peers.Sets[i]
 		r := x.peer(p)

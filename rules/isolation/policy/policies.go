@@ -169,9 +169,12 @@ func (x *Policies) restrict(v *snapshot.View) {
 }
 
 // addSubject adds the parts of the subject of a policy. Where it depends on the labels
-// of ServiceAccounts, further parts are for the pods that it may select.
+// of ServiceAccounts, or on those that only Cilium knows, further parts are for the pods that it may select.
 func (x *Policies) addSubject(p *compiledPolicy) {
 	doubts := []Doubt{{Kind: "serviceaccounts", Why: "labels of ServiceAccounts are not read"}}
+	if p.Group == snapshot.CiliumNetworkPolicies.Group() {
+		doubts = []Doubt{{Kind: snapshot.CiliumConfigs, Why: "the name of the cluster, and which labels of pods Cilium ignores, are not read"}}
+	}
 	var doubtful []snapshot.PodPeer
 	for _, s := range p.Subject {
 		made := part{policy: p, pods: s.Pods}
@@ -186,6 +189,10 @@ func (x *Policies) addSubject(p *compiledPolicy) {
 		return
 	}
 	for _, r := range readings() {
+		// Who writes a policy may choose what only Cilium knows, so that it selects none.
+		if r.closed && p.Group == snapshot.CiliumNetworkPolicies.Group() {
+			continue
+		}
 		q := cmp.Or(p.others[r], p).maybe(r)
 		for _, s := range doubtful {
 			x.add(p, s, part{policy: q, pods: s.Pods, existing: true, only: []reading{r}})

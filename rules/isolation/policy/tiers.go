@@ -115,9 +115,15 @@ func (e effect) reason(untouched string) string {
 	return untouched
 }
 
-// maxTogether bounds how many rules are combined to see whether they cover a class
-// together.
-const maxTogether = 64
+const (
+	// maxTogether is how many rules are always combined to see whether they cover a class
+	// together.
+	maxTogether = 64
+	// togetherBudget bounds the work of combining more of them, by the square of their
+	// number, in one tier. Beyond it, those that may cover the class are taken to do so:
+	// nobody shall hide an opening by cutting it small.
+	togetherBudget = 1 << 22
+)
 
 // tierOutcome is the outcome while one tier is consulted.
 type tierOutcome struct {
@@ -125,6 +131,7 @@ type tierOutcome struct {
 	batch  []*compiledRule              // consecutive rules of one action, which commute and are evaluated together
 	passes [peerClasses][]*compiledRule // rules of the tier so far that pass some of a class to the next one
 	passed connections
+	work   int // of combining parts
 }
 
 // tier consults the policies of one tier.
@@ -196,7 +203,7 @@ func (t *tierOutcome) remember(list *[peerClasses][]*compiledRule, batch []*comp
 		}
 		before := len(list[c])
 		for _, r := range batch {
-			if !r.Narrow && !r.whole[c] && r.holdsPart(peerClass(c)) && len(list[c]) <= maxTogether {
+			if !r.Narrow && !r.whole[c] && r.holdsPart(peerClass(c)) {
 				list[c] = append(list[c], r.within(t.undecided[c]))
 			}
 		}
@@ -213,10 +220,20 @@ func (t *tierOutcome) combineParts(rest *connections) {
 	for c := range rest {
 		// The rules of a single batch were already evaluated together.
 		n := len(t.allows[c]) + len(t.passes[c])
-		if none(rest[c]) || none(t.undecided[c]) || t.uncombined[c] < 2 || n > maxTogether {
+		if none(rest[c]) || none(t.undecided[c]) || t.uncombined[c] < 2 {
 			continue
 		}
 		t.uncombined[c] = 1
+		if n > maxTogether {
+			t.work += n * n
+		}
+		if t.work > togetherBudget {
+			allowed[c] = portsOfParts(peerClass(c), t.allows[c])
+			if len(t.passes[c]) > 0 {
+				passed[c] = portsOfParts(peerClass(c), slices.Concat(t.allows[c], t.passes[c]))
+			}
+			continue
+		}
 		allowed[c] = connectionsOf(t.allows[c], t.deniedCIDRs)[c]
 		if len(t.passes[c]) > 0 {
 			passed[c] = connectionsOf(slices.Concat(t.allows[c], t.passes[c]), nil)[c]
@@ -224,4 +241,19 @@ func (t *tierOutcome) combineParts(rest *connections) {
 	}
 	t.move(&allowed, &t.allowed)
 	t.move(&passed, &t.passed)
+}
+
+// portsOfParts returns the ports of rules if they may cover a class together.
+func portsOfParts(c peerClass, parts []*compiledRule) (on [3]ports) {
+	// Of the cluster, addresses must hold all that they must of the internet.
+	selected := slices.DeleteFunc(slices.Clone(parts), func(r *compiledRule) bool { return len(r.peers.CIDRs) > 0 })
+	if !mayCoverTogether(internet, parts) && (c == internet || !mayCoverTogether(c, selected)) {
+		return on
+	}
+	for _, r := range parts {
+		for i := range on {
+			on[i] = on[i].plus(r.on[i])
+		}
+	}
+	return on
 }
