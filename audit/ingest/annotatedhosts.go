@@ -58,10 +58,24 @@ func addAlias(f *snapshot.Ingress, o *metav1.ObjectMeta, a snapshot.Alias, key s
 	case snapshot.AliasList:
 		var hosts []string
 		for _, item := range strings.Split(value, ",") {
+			if a.Source == snapshot.FromServerAlias {
+				item = unquoted(item)
+			}
 			hosts = append(hosts, listItem(item)...)
 		}
 		addHosts(f, a.Source, key, set, hosts)
 	}
+}
+
+// unquoted returns a value without the quotes around it, which mean nothing to nginx: an
+// ingress-nginx that does not validate annotations writes aliases into its configuration
+// as they are. There, what else has quotes or ends a directive may claim anything.
+func unquoted(item string) string {
+	item = strings.TrimSpace(item)
+	if n := len(item); n > 1 && item[0] == item[n-1] && (item[0] == '"' || item[0] == '\'') {
+		return item[1 : n-1]
+	}
+	return item
 }
 
 // listItem returns the hosts in one item of a list, which blanks may separate too. What
@@ -89,6 +103,7 @@ const maxInvalid = 3
 // and no controller serves it.
 func addHosts(f *snapshot.Ingress, source snapshot.HostSource, field string, set time.Time, values []string) {
 	var invalid []string
+	directive := false
 	for _, value := range values {
 		value = strings.TrimSpace(value)
 		expression, marked := strings.CutPrefix(value, "~")
@@ -105,11 +120,12 @@ func addHosts(f *snapshot.Ingress, source snapshot.HostSource, field string, set
 			f.Hosts = append(f.Hosts, snapshot.HostClaim{Host: value, Source: source, Set: set})
 		default:
 			invalid = addInvalid(invalid, value)
+			directive = directive || strings.ContainsAny(value, `;"'`)
 		}
 	}
 	if len(invalid) > 0 {
 		reason := fmt.Sprintf("%s: not a host: %s", field, strings.Join(invalid, ", "))
-		f.Unreadable = append(f.Unreadable, snapshot.UnreadableHosts{Source: source, Reason: reason})
+		f.Unreadable = append(f.Unreadable, snapshot.UnreadableHosts{Source: source, Reason: reason, MayClaim: source == snapshot.FromServerAlias && directive})
 	}
 }
 
