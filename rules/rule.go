@@ -126,6 +126,29 @@ type Result struct {
 	Exempted []Subject
 }
 
+// Safely calls a function that evaluates one object or one namespace, and returns a panic
+// as an error: what is wrong with one must not end the evaluation of the others.
+func Safely(evaluate func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	evaluate()
+	return nil
+}
+
+// Add adds what was found in a part of what a rule evaluates.
+func (r *Result) Add(part Result) {
+	r.Violations = append(r.Violations, part.Violations...)
+	r.Advisories = append(r.Advisories, part.Advisories...)
+	r.Isolation = append(r.Isolation, part.Isolation...)
+	r.NotEvaluated = append(r.NotEvaluated, part.NotEvaluated...)
+	r.Unread = append(r.Unread, part.Unread...)
+	r.Dependent = append(r.Dependent, part.Dependent...)
+	r.Exempted = append(r.Exempted, part.Exempted...)
+}
+
 // Title returns the first paragraph of the doc on one line.
 func (r *Rule) Title() string {
 	title, _, _ := strings.Cut(r.Doc, "\n\n")

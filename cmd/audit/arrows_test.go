@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"rules/hosts":            append(ruleArrows, "rules/hosts/expression"),
 	"rules/hosts/expression": {},
 	"rules/isolation":        append(ruleArrows, "rules/isolation/policy"),
-	"rules/isolation/policy": {"rules/snapshot", "rules/workloads"},
+	"rules/isolation/policy": {"rules", "rules/snapshot", "rules/workloads"},
 	"rules/evaluable":        ruleArrows,
 	"rules/ownership":        ruleArrows,
 	"rules/replication":      ruleArrows,

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,21 @@ type claims struct {
 	now    time.Time // when the sweep started
 	byHost map[string][]*claim
 	last   *rules.Owner // of the claim made last
+	// failed are the objects whose claims, or some of them, could not be determined.
+	failed []snapshot.Fault
+}
+
+// safely calls a function about one object, and names the object if it panics.
+func (c *claims) safely(object *snapshot.Meta, evaluate func()) {
+	if err := rules.Safely(evaluate); err != nil {
+		c.fail(object, err)
+	}
+}
+
+func (c *claims) fail(object *snapshot.Meta, err error) {
+	c.failed = append(c.failed, snapshot.Fault{
+		Ref: object.Ref(), Resource: object.Resource(), Reason: fmt.Sprintf("the hosts that it claims could not be evaluated: %v", err),
+	})
 }
 
 // shared returns one pointer for consecutive equal owners: there are as many claims

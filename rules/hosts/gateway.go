@@ -19,7 +19,7 @@ func gatewayClaims(c *claims, in rules.Input) {
 	p := newParents(in.View)
 	listenerSetClaims(c, in, p)
 	for route := range in.View.Routes() {
-		routeClaims(c, in, p, route)
+		c.safely(&route.Meta, func() { routeClaims(c, in, p, route) })
 	}
 }
 
@@ -31,13 +31,15 @@ func listenerSetClaims(c *claims, in rules.Input, p *parents) {
 		if parent == nil {
 			continue
 		}
-		owner := in.Owner(&set.Meta)
-		for i := range parent.listeners {
-			if l := &parent.listeners[i]; l.host != "" {
-				to := c.addThrough(l.name, l.host, &set.Meta, owner, snapshot.FromListener, c.leavingOf(&set.Meta, l.gateway))
-				to.attach(l, true)
+		c.safely(&set.Meta, func() {
+			owner := in.Owner(&set.Meta)
+			for i := range parent.listeners {
+				if l := &parent.listeners[i]; l.host != "" {
+					to := c.addThrough(l.name, l.host, &set.Meta, owner, snapshot.FromListener, c.leavingOf(&set.Meta, l.gateway))
+					to.attach(l, true)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -172,22 +172,20 @@ func run(in rules.Input) (rules.Result, error) {
 		c.byHost[host] = append(c.byHost[host], nil...)
 	}
 	for host, list := range c.byHost {
-		before := outranked[host]
-		conflict := contest(host, list, before, verifiedID)
-		if conflict == nil {
+		var v rules.Violation
+		var found bool
+		if err := rules.Safely(func() { v, found = contested(host, list, outranked[host], evidence, in.View) }); err != nil {
+			res.NotEvaluated = append(res.NotEvaluated, rules.Subject{Kind: rules.SubjectHost, Name: host})
+			for _, one := range list {
+				c.fail(one.object, err)
+			}
 			continue
 		}
-		v := hostViolation(host, conflict, evidence)
-		// What is about to go neither opens a finding nor makes it more severe.
-		stays, before := settled(list), settled(before)
-		if v.Provisional = contest(host, stays, before, verifiedID) == nil; v.Provisional {
-			stays, before = list, outranked[host]
+		if found {
+			res.Violations = append(res.Violations, v)
 		}
-		if contest(host, stays, before, nameID) == nil {
-			unverified(&v, conflict, in.View)
-		}
-		res.Violations = append(res.Violations, v)
 	}
+	res.Unread = append(res.Unread, c.failed...)
 	res.Advisories = append(res.Advisories, coveredHosts(c)...)
 	res.Advisories = append(res.Advisories, tlsOnlyHosts(c, in)...)
 	res.Advisories = append(res.Advisories, unreadableClaims(in, classes)...)
@@ -196,6 +194,24 @@ func run(in rules.Input) (rules.Result, error) {
 	res.Advisories = append(res.Advisories, unreadKinds(in)...)
 	res.Advisories = append(res.Advisories, contradictions(in)...)
 	return res, nil
+}
+
+// contested returns the violation on a host, and whether there is one.
+func contested(host string, list, outranked []*claim, evidence *admission.Evidence, view *snapshot.View) (rules.Violation, bool) {
+	conflict := contest(host, list, outranked, verifiedID)
+	if conflict == nil {
+		return rules.Violation{}, false
+	}
+	v := hostViolation(host, conflict, evidence)
+	// What is about to go neither opens a finding nor makes it more severe.
+	stays, before := settled(list), settled(outranked)
+	if v.Provisional = contest(host, stays, before, verifiedID) == nil; v.Provisional {
+		stays, before = list, outranked
+	}
+	if contest(host, stays, before, nameID) == nil {
+		unverified(&v, conflict, view)
+	}
+	return v, true
 }
 
 // contest returns the claims to a host that conflict, nil if they do not. To a catch-all

@@ -17,33 +17,37 @@ import (
 func hostObjectClaims(c *claims, x *expressions, points *entryPoints, in rules.Input) {
 	gateways := newIstioGateways(in.View)
 	for o := range in.View.HostObjects() {
-		owner := in.Owner(&o.Meta)
-		for _, h := range o.Hosts {
-			if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
-				claimed := c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
-				claimed.solver, claimed.copyOf = o.Solver, o.CopyOf
-				gateways.attach(claimed, o)
-			}
+		c.safely(&o.Meta, func() { c.addHostObject(o, x, points, gateways, in) })
+	}
+}
+
+func (c *claims) addHostObject(o *snapshot.HostObject, x *expressions, points *entryPoints, gateways istioGateways, in rules.Input) {
+	owner := in.Owner(&o.Meta)
+	for _, h := range o.Hosts {
+		if host := Normalize(h.Host); host != "" && gateways.admit(o, host) {
+			claimed := c.addFrom(host, &o.Meta, owner, snapshot.FromHostSource, h.Deep)
+			claimed.solver, claimed.copyOf = o.Solver, o.CopyOf
+			gateways.attach(claimed, o)
 		}
-		for i := range o.Expressions {
-			e := &o.Expressions[i]
-			if every := x.add(e, &o.Meta, owner, ""); every != nil && !namesProxies(o) {
-				x.cannotRead(&o.Meta, e.Spelling, "it matches every host, and which proxy serves it is not known")
-			}
+	}
+	for i := range o.Expressions {
+		e := &o.Expressions[i]
+		if every := x.add(e, &o.Meta, owner, ""); every != nil && !namesProxies(o) {
+			x.cannotRead(&o.Meta, e.Spelling, "it matches every host, and which proxy serves it is not known")
 		}
-		routers := claim{
-			object: &o.Meta, owner: c.shared(owner), how: []snapshot.HostSource{snapshot.FromHostSource}, set: o.HostsSet, leaving: c.leavingOf(&o.Meta),
-		}
-		points.addHosts(o, routers)
-		for i := range o.Bindings {
-			b := &o.Bindings[i]
-			switch {
-			case len(b.Lanes) == 0:
-			case b.Gateway == "":
-				points.add(b, routers)
-			case gateways.admitAt(b, o.Namespace, ""):
-				c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, snapshot.FromHostSource, true).lanes = b.Lanes
-			}
+	}
+	routers := claim{
+		object: &o.Meta, owner: c.shared(owner), how: []snapshot.HostSource{snapshot.FromHostSource}, set: o.HostsSet, leaving: c.leavingOf(&o.Meta),
+	}
+	points.addHosts(o, routers)
+	for i := range o.Bindings {
+		b := &o.Bindings[i]
+		switch {
+		case len(b.Lanes) == 0:
+		case b.Gateway == "":
+			points.add(b, routers)
+		case gateways.admitAt(b, o.Namespace, ""):
+			c.addFrom(fmt.Sprintf("* (Istio gateway %s)", b.Gateway), &o.Meta, owner, snapshot.FromHostSource, true).lanes = b.Lanes
 		}
 	}
 }

@@ -8,36 +8,40 @@ import (
 // ingressClaims adds the claims of Ingresses.
 func ingressClaims(c *claims, x *expressions, in rules.Input, classes *classes) {
 	for ing := range in.View.Ingresses() {
-		owner := in.Owner(&ing.Meta)
-		class := classes.of(ing)
-		solver := isSolver(ing)
-		for _, h := range ing.Hosts {
-			if !class.known.Reads(h.Source) {
-				continue
-			}
-			if host := Normalize(h.Host); host != "" {
-				c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name).solver = solver
-			} else if name, shared := classes.catchAll(class, ing); shared {
-				all := c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name)
-				all.takeAddresses(ing)
-				all.solver = solver
-			}
+		c.safely(&ing.Meta, func() { c.addIngress(ing, x, in, classes) })
+	}
+}
+
+func (c *claims) addIngress(ing *snapshot.Ingress, x *expressions, in rules.Input, classes *classes) {
+	owner := in.Owner(&ing.Meta)
+	class := classes.of(ing)
+	solver := isSolver(ing)
+	for _, h := range ing.Hosts {
+		if !class.known.Reads(h.Source) {
+			continue
 		}
-		for i := range ing.Expressions {
-			e := &ing.Expressions[i]
-			if !class.known.Reads(e.Source) || x.add(e, &ing.Meta, owner, class.name) == nil {
-				continue
-			}
-			if name, shared := classes.catchAll(class, ing); shared {
-				c.add(name, &ing.Meta, owner, e.Source, e.Set, class.name).takeAddresses(ing)
-			}
+		if host := Normalize(h.Host); host != "" {
+			c.add(host, &ing.Meta, owner, h.Source, h.Set, class.name).solver = solver
+		} else if name, shared := classes.catchAll(class, ing); shared {
+			all := c.add(name, &ing.Meta, owner, h.Source, h.Set, class.name)
+			all.takeAddresses(ing)
+			all.solver = solver
 		}
-		if !ing.DefaultOnly {
+	}
+	for i := range ing.Expressions {
+		e := &ing.Expressions[i]
+		if !class.known.Reads(e.Source) || x.add(e, &ing.Meta, owner, class.name) == nil {
 			continue
 		}
 		if name, shared := classes.catchAll(class, ing); shared {
-			c.add(name, &ing.Meta, owner, snapshot.FromDefault, ing.HostsSet, class.name).takeAddresses(ing)
+			c.add(name, &ing.Meta, owner, e.Source, e.Set, class.name).takeAddresses(ing)
 		}
+	}
+	if !ing.DefaultOnly {
+		return
+	}
+	if name, shared := classes.catchAll(class, ing); shared {
+		c.add(name, &ing.Meta, owner, snapshot.FromDefault, ing.HostsSet, class.name).takeAddresses(ing)
 	}
 }
 

@@ -3,6 +3,7 @@
 package isolation
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -98,48 +99,86 @@ it may affect.`,
 }
 
 func run(in rules.Input) (rules.Result, error) {
-	var res rules.Result
-	for n := range evaluateNamespaces(in.View) {
-		exempt := in.Exempt(n.meta.Name)
-		res.Isolation = append(res.Isolation, n.row(exempt))
-		for _, d := range snapshot.Directions() {
-			if exempt || !slices.Contains(in.Directions, d) {
-				res.Exempted = append(res.Exempted, n.subject(d))
-			}
+	live := workloads.Live(in.View)
+	policies := policy.Compile(in.View, live)
+	res := rules.Result{Unread: policies.Faults()}
+	for meta, evaluate := range evaluateNamespaces(in.View, policies, live) {
+		var one rules.Result
+		if err := rules.Safely(func() { one = resultOf(in, evaluate()) }); err != nil {
+			one = failed(in, meta, err)
 		}
-		if exempt {
-			continue
-		}
-		owner := in.Owner(n.meta)
-		res.Advisories = append(res.Advisories, n.advisories(owner)...)
-		// A deletion that has just begun neither opens nor resolves anything.
-		fresh := n.meta.Deleting() && n.meta.Deletion.Fresh(in.Now)
-		for _, d := range in.Directions {
-			v, ok := n.violation(d, owner, in)
-			if fresh || len(n.notEvaluated[d]) > 0 {
-				res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
-			}
-			switch {
-			case len(n.notEvaluated[d]) > 0:
-			case !ok:
-			case n.workloads == 0:
-				res.Advisories = append(res.Advisories, adviseWithoutWorkloads(v))
-			case fresh:
-				res.Advisories = append(res.Advisories, adviseTerminating(v))
-			default:
-				res.Violations = append(res.Violations, v)
-			}
-		}
+		res.Add(one)
 	}
 	return res, nil
+}
+
+// resultOf returns what is found in one namespace.
+func resultOf(in rules.Input, n *namespaceIsolation) rules.Result {
+	var res rules.Result
+	exempt := in.Exempt(n.meta.Name)
+	res.Isolation = append(res.Isolation, n.row(exempt))
+	for _, d := range snapshot.Directions() {
+		if exempt || !slices.Contains(in.Directions, d) {
+			res.Exempted = append(res.Exempted, n.subject(d))
+		}
+	}
+	if exempt {
+		return res
+	}
+	owner := in.Owner(n.meta)
+	res.Advisories = append(res.Advisories, n.advisories(owner)...)
+	// A deletion that has just begun neither opens nor resolves anything.
+	fresh := n.meta.Deleting() && n.meta.Deletion.Fresh(in.Now)
+	for _, d := range in.Directions {
+		v, ok := n.violation(d, owner, in)
+		if fresh || len(n.notEvaluated[d]) > 0 {
+			res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
+		}
+		switch {
+		case len(n.notEvaluated[d]) > 0:
+		case !ok:
+		case n.workloads == 0:
+			res.Advisories = append(res.Advisories, adviseWithoutWorkloads(v))
+		case fresh:
+			res.Advisories = append(res.Advisories, adviseTerminating(v))
+		default:
+			res.Violations = append(res.Violations, v)
+		}
+	}
+	return res
+}
+
+// failed returns the result for a namespace whose evaluation failed: neither direction
+// is evaluated.
+func failed(in rules.Input, meta *snapshot.Meta, err error) rules.Result {
+	n := &namespaceIsolation{meta: meta}
+	kinds := []string{string(snapshot.Namespaces)}
+	exempt := in.Exempt(meta.Name)
+	res := rules.Result{
+		Isolation: []rules.Isolation{{
+			Namespace: meta.Name, Ingress: rules.Missing, Egress: rules.Missing, Open: "none", Exempt: exempt,
+			NotEvaluated: [2][]string{kinds, kinds},
+		}},
+		Unread: []snapshot.Fault{{
+			Ref: meta.Ref(), Resource: snapshot.Namespaces, Reason: fmt.Sprintf("the policies that apply to it could not be evaluated: %v", err),
+		}},
+	}
+	for _, d := range snapshot.Directions() {
+		if exempt || !slices.Contains(in.Directions, d) {
+			res.Exempted = append(res.Exempted, n.subject(d))
+		} else {
+			res.NotEvaluated = append(res.NotEvaluated, n.subject(d))
+		}
+	}
+	return res
 }
 
 // evaluateNamespaces evaluates every namespace that exists or that an object is in,
 // sorted by name. It yields one at a time, since all results together take more
 // memory than the facts.
-func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
-	workloads := workloads.Live(v)
-	policies := policy.Compile(v, workloads)
+func evaluateNamespaces(
+	v *snapshot.View, policies *policy.Policies, workloads map[string][]*workloads.Workload,
+) iter.Seq2[*snapshot.Meta, func() *namespaceIsolation] {
 	off := unenforced(v)
 	metas := map[string]*snapshot.Meta{}
 	for ns := range v.Namespaces() {
@@ -157,7 +196,7 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 	for name := range policies.Namespaces() {
 		missing(name)
 	}
-	unread := newUnread(v)
+	unread := newUnread(v, policies.Faults())
 	for name := range unread.own {
 		missing(name)
 	}
@@ -172,20 +211,23 @@ func evaluateNamespaces(v *snapshot.View) iter.Seq[*namespaceIsolation] {
 		}
 		unsupported[u.Namespace] = kinds
 	}
-	return func(yield func(*namespaceIsolation) bool) {
+	evaluate := func(name string) *namespaceIsolation {
+		var labels snapshot.Labels
+		if ns := v.Namespace(name); ns != nil {
+			labels = ns.Labels
+		}
+		sets := policies.For(name, labels)
+		n := evaluateNamespace(metas[name], off, sets, workloads[name])
+		for _, d := range snapshot.Directions() {
+			// Some may apply to any namespace.
+			n.addUnsupported(d, slices.Concat(unsupported[""][d], unsupported[name][d]))
+			n.addUnread(d, unread.about(name, labels, d, sets[d]))
+		}
+		return n
+	}
+	return func(yield func(*snapshot.Meta, func() *namespaceIsolation) bool) {
 		for _, name := range slices.Sorted(maps.Keys(metas)) {
-			var labels snapshot.Labels
-			if ns := v.Namespace(name); ns != nil {
-				labels = ns.Labels
-			}
-			sets := policies.For(name, labels)
-			n := evaluateNamespace(metas[name], off, sets, workloads[name])
-			for _, d := range snapshot.Directions() {
-				// Some may apply to any namespace.
-				n.addUnsupported(d, slices.Concat(unsupported[""][d], unsupported[name][d]))
-				n.addUnread(d, unread.about(name, labels, d, sets[d]))
-			}
-			if !yield(n) {
+			if !yield(metas[name], func() *namespaceIsolation { return evaluate(name) }) {
 				return
 			}
 		}

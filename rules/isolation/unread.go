@@ -16,9 +16,14 @@ type unread struct {
 	tiers      []*snapshot.Fault
 }
 
-func newUnread(v *snapshot.View) *unread {
+// newUnread returns the objects that could not be read, and further ones.
+func newUnread(v *snapshot.View, more []snapshot.Fault) *unread {
 	u := &unread{own: map[string][]*snapshot.Fault{}}
-	for f := range v.Faults() {
+	faults := slices.Collect(v.Faults())
+	for i := range more {
+		faults = append(faults, &more[i])
+	}
+	for _, f := range faults {
 		switch {
 		case slices.Contains(snapshot.AddressSetKinds(), f.Resource):
 			// A policy that refers to it has a doubt.

@@ -40,13 +40,25 @@ and reported as an advisory, unless the namespace is shared.`,
 func run(in rules.Input) (rules.Result, error) {
 	var res rules.Result
 	byNamespace := workloads.Live(in.View)
+	notEvaluated := func(name string) {
+		res.NotEvaluated = append(res.NotEvaluated, rules.Subject{Kind: rules.SubjectNamespace, Name: name})
+	}
+	// Of these Namespaces the owner key, or of these namespaces a workload, is not known.
+	unreadKey, unread := map[string]bool{}, map[string]bool{}
+	for f := range in.View.Faults() {
+		if f.Resource == snapshot.Namespaces {
+			unreadKey[f.Name] = true
+		} else {
+			unread[f.Namespace] = true
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(byNamespace)) {
 		if in.Exempt(name) {
 			res.Exempted = append(res.Exempted, rules.Subject{Kind: rules.SubjectNamespace, Name: name})
 			continue
 		}
-		if ns := in.View.Namespace(name); ns != nil && ns.Deleting() && ns.Deletion.Fresh(in.Now) {
-			res.NotEvaluated = append(res.NotEvaluated, rules.Subject{Kind: rules.SubjectNamespace, Name: name})
+		if ns := in.View.Namespace(name); unreadKey[name] || ns != nil && ns.Deleting() && ns.Deletion.Fresh(in.Now) {
+			notEvaluated(name)
 			continue
 		}
 		var unowned []rules.Object
@@ -65,6 +77,12 @@ func run(in rules.Input) (rules.Result, error) {
 		if len(unowned) > 0 {
 			slices.SortStableFunc(unowned, rules.CompareObjects)
 			res.Violations = append(res.Violations, unownedViolation(name, unowned))
+			delete(unread, name)
+		}
+	}
+	for name := range unread {
+		if !in.Exempt(name) {
+			notEvaluated(name)
 		}
 	}
 	return res, nil

@@ -32,7 +32,10 @@ installed, the rule reports nothing and costs no request.
 
 Gatekeeper unloads a template, and stops replicating what a SyncSet or the Config
 lists, as soon as its deletion begins, even if a finalizer holds the object. So does
-this rule.`,
+this rule.
+
+While a SyncSet or the Config can't be decoded, a template that needs a kind that
+nothing else replicates is not evaluated.`,
 		Severity: rules.High,
 		Subject:  rules.SubjectTemplate,
 		Needs:    []snapshot.Kind{snapshot.GatekeeperConfigs, snapshot.ConstraintTemplates, snapshot.SyncSets},
@@ -56,6 +59,7 @@ func run(in rules.Input) (rules.Result, error) {
 			copied[k] = true
 		}
 	}
+	unread := slices.ContainsFunc(slices.Collect(in.View.Faults()), mayReplicate)
 	var res rules.Result
 	for t := range in.View.ConstraintTemplates() {
 		if t.Deleting() {
@@ -66,6 +70,9 @@ func run(in rules.Input) (rules.Result, error) {
 			return slices.ContainsFunc(anyOf, func(k snapshot.VersionKind) bool { return copied[k] })
 		})
 		switch {
+		case len(missing) > 0 && unread:
+			// What could not be read may replicate them.
+			res.NotEvaluated = append(res.NotEvaluated, subjectOf(t))
 		case len(missing) > 0:
 			res.Violations = append(res.Violations, blindTemplate(t, missing, by, owner, in.Owner))
 		case t.Unreadable != "":
@@ -76,6 +83,16 @@ func run(in rules.Input) (rules.Result, error) {
 		}
 	}
 	return res, nil
+}
+
+// mayReplicate reports whether an object that could not be read may say what is
+// replicated. A Config of another name says nothing to Gatekeeper.
+func mayReplicate(f *snapshot.Fault) bool {
+	return f.Resource == snapshot.SyncSets || f.Resource == snapshot.GatekeeperConfigs && f.Name == "config"
+}
+
+func subjectOf(t *snapshot.ConstraintTemplate) rules.Subject {
+	return rules.Subject{Kind: rules.SubjectTemplate, Name: t.Name}
 }
 
 func blindTemplate(t *snapshot.ConstraintTemplate, missing [][]snapshot.VersionKind, by []*snapshot.Replication,
@@ -90,7 +107,7 @@ func blindTemplate(t *snapshot.ConstraintTemplate, missing [][]snapshot.VersionK
 		objects = append(objects, rules.ObjectOf(&r.Meta, ownerOf(&r.Meta), "replicates", "replicates "+rules.Count(len(r.Kinds), "kind")))
 	}
 	return rules.Violation{
-		Subject: rules.Subject{Kind: rules.SubjectTemplate, Name: t.Name},
+		Subject: subjectOf(t),
 		Verdict: "blind",
 		Owners:  []rules.Owner{owner},
 		Message: fmt.Sprintf("ConstraintTemplate %s looks up %s, which Gatekeeper does not replicate: its constraints see no such objects and admit everything.",

@@ -9,12 +9,14 @@ package policy
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/eventuallytrue/audit/rules"
 	"github.com/eventuallytrue/audit/rules/snapshot"
 	"github.com/eventuallytrue/audit/rules/workloads"
 )
@@ -107,7 +109,12 @@ type Policies struct {
 	// sets caches the Sets of namespaces without policies of their own, by the parts
 	// that apply to them but not to every namespace.
 	sets map[string][2]*Set
+	// faults are the policies that could not be compiled.
+	faults []snapshot.Fault
 }
+
+// Faults returns the policies that could not be compiled: what they do is not known.
+func (x *Policies) Faults() []snapshot.Fault { return x.faults }
 
 // Compile returns the policies of a snapshot with these workloads.
 func Compile(v *snapshot.View, live map[string][]*workloads.Workload) *Policies {
@@ -122,7 +129,13 @@ func Compile(v *snapshot.View, live map[string][]*workloads.Workload) *Policies 
 	sets := newAddressSets(v)
 	sets.existing = newInhabitants(v, live)
 	for i, policy := range slices.SortedFunc(v.Policies(), comparePolicies) {
-		p := compilePolicy(policy, i, sets)
+		var p *compiledPolicy
+		if err := rules.Safely(func() { p = compilePolicy(policy, i, sets) }); err != nil {
+			x.faults = append(x.faults, snapshot.Fault{
+				Ref: policy.Ref(), Resource: policy.Resource(), Subject: policy.Subject, Reason: fmt.Sprintf("it could not be evaluated: %v", err),
+			})
+			continue
+		}
 		if len(off) > 0 {
 			p.off = off[p.Resource()]
 		}
