@@ -188,14 +188,19 @@ func (s *stage) sweep(t *testing.T, turn *world) *swept {
 	out.res, out.published, out.err = audit.SweepAndPublish(ctx, timed{source, reading},
 		catalog.All(), settings(), s.now, s.publisher(t, source, s.faulty, fmt.Sprintf("sweep-%d", s.act), s.now, s.board), lock)
 	s.board.slow(0)
-	s.gate.Lock()   // the other publisher may still be at it
-	s.gate.Unlock() //nolint:staticcheck // nothing is guarded
+	s.awaitRival()
 	out.ended = s.ended.Load() && s.plan.Acts[s.act].calm()
 	out.most, out.rival = s.plan.Most, s.rival
 	out.after = s.stored(t)
 	s.last = out.after
 	out.misled = s.misled()
 	return out
+}
+
+// awaitRival waits until the other publisher, which works while this one is paused, is done.
+func (s *stage) awaitRival() {
+	s.gate.Lock()
+	defer s.gate.Unlock()
 }
 
 // dropped returns the fields that the API server drops.

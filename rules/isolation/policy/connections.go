@@ -86,16 +86,6 @@ func none(class [3]ports) bool {
 	return len(class[0]) == 0 && len(class[1]) == 0 && len(class[2]) == 0
 }
 
-// and returns what is in both connections.
-func (r connections) and(o *connections) *connections {
-	for c := range r {
-		for i := range r[c] {
-			r[c][i] = r[c][i].and(o[c][i])
-		}
-	}
-	return &r
-}
-
 // everyPort is every port of every protocol.
 func everyPort() [3]ports { return [3]ports{allPorts(), allPorts(), allPorts()} }
 
