@@ -134,6 +134,9 @@ func describeScope(s policy.Scope) string {
 	return "no one"
 }
 
+// maxInvalidReason bounds in bytes why a policy is said to be invalid.
+const maxInvalidReason = 240
+
 func (n *namespaceIsolation) missing(v *rules.Violation, d snapshot.Direction) {
 	v.Verdict = string(rules.Missing)
 	word := strings.ToLower(d.String())
@@ -141,13 +144,21 @@ func (n *namespaceIsolation) missing(v *rules.Violation, d snapshot.Direction) {
 	switch {
 	case len(set.Policies()) == 0 && len(set.Off()) > 0:
 		v.Message = fmt.Sprintf("No policy that is enforced denies %s in namespace %s.", word, n.meta.Name)
-	case len(set.Policies()) == 0 && set.Invalid() > 0:
+	case len(set.Policies()) == 0 && len(set.Invalid()) > 0:
 		v.Message = fmt.Sprintf("No valid policy denies %s in namespace %s: the existing ones are invalid and not enforced.", word, n.meta.Name)
 	case len(set.Policies()) == 0:
 		v.Message = fmt.Sprintf("No policy denies %s in namespace %s.", word, n.meta.Name)
 	default:
 		v.Message = fmt.Sprintf("The policies in namespace %s do not deny %s for every pod: %s.",
 			n.meta.Name, word, n.describePolicies(d))
+	}
+	for i, p := range set.Invalid() {
+		if i == maxNamed {
+			v.Message += fmt.Sprintf(" So are %d more.", len(set.Invalid())-i)
+			break
+		}
+		// A reason may quote a value of any length.
+		v.Message += fmt.Sprintf(" %s is invalid: %s.", p.Ref(), strings.ToValidUTF8(p.Invalid[:min(len(p.Invalid), maxInvalidReason)], ""))
 	}
 	for _, e := range set.Off() {
 		v.Message += fmt.Sprintf(" %s sets %q, so that policies of kind %s have no effect.", e.Ref(), e.Off, e.Kind)

@@ -24,7 +24,7 @@ type Set struct {
 	always        []int                   // those without label requirements, which select every pod
 	pods          selectorIndex[int]      // which of the others select a pod
 	accounts      bool                    // some select pods by the name of their ServiceAccount
-	invalid       int                     // policies that can't be in force
+	invalid       []*snapshot.Policy      // policies that can't be in force
 	off           []*snapshot.Enforcement // what disables policies that would deny
 	denied        [peerClasses]bool       // whether a policy that is not an allow-all denies the class to every possible pod
 	everyPod      *evaluation             // of the policies that each select every possible pod
@@ -56,7 +56,7 @@ func newSet(parts []part, d snapshot.Direction, in reading) *Set {
 			}
 		case policy.Invalid != "":
 			if policy.Isolates[d] {
-				r.invalid++
+				r.invalid = append(r.invalid, policy.Policy)
 			}
 		default:
 			if last := len(r.policies) - 1; last < 0 || r.policies[last] != policy {
@@ -99,8 +99,8 @@ func (r *Set) Policies() []*snapshot.Policy {
 // Off returns what disables policies that would deny, nil if nothing does.
 func (r *Set) Off() []*snapshot.Enforcement { return r.off }
 
-// Invalid returns how many policies can't be in force.
-func (r *Set) Invalid() int { return r.invalid }
+// Invalid returns the policies that can't be in force, in order.
+func (r *Set) Invalid() []*snapshot.Policy { return slices.Compact(slices.Clone(r.invalid)) }
 
 // Denies reports whether every possible pod is denied by default the pods of the
 // cluster, and the addresses outside.
@@ -174,7 +174,7 @@ func (r *Set) evaluateEveryPod(selectors [][]snapshot.Selector) {
 		r.untouched = ReasonNotSelected
 	case len(r.off) > 0:
 		r.untouched = ReasonNotEnforced
-	case r.invalid > 0:
+	case len(r.invalid) > 0:
 		r.untouched = ReasonInvalidPolicy
 	default:
 		r.untouched = ReasonNoPolicy
