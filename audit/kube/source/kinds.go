@@ -184,7 +184,7 @@ func podTemplate(number protowire.Number, more ...field) field {
 // portedFields are those of templateFields and the ports that containers declare.
 func portedFields(number protowire.Number) fieldSet {
 	ports := field{2, fieldSet{{6, fieldSet{{number: 3}, {number: 4}}}}} // containers.ports: containerPort, protocol
-	return fieldSet{metaField(), {2, fieldSet{podTemplate(number, ports)}}}
+	return fieldSet{metaField(uid()), {2, fieldSet{podTemplate(number, ports)}}}
 }
 
 // podSpec are the fields of a pod's spec that facts need. API servers set
