@@ -100,11 +100,15 @@ func TestRefusedByTheServer(t *testing.T) {
 		want, not string
 	}{
 		{"not logged in", 401, "Unauthorized", "Log in again: ", "kubectl apply"},
-		{"no right", 403, `pods is forbidden: User "jane" cannot list resource "pods" in API group "" at the cluster scope`,
+		{
+			"no right", 403, `pods is forbidden: User "jane" cannot list resource "pods" in API group "" at the cluster scope`,
 			"\n               audit config rights | kubectl apply -f -\n" +
-				"               kubectl create clusterrolebinding audit-read-only --clusterrole=audit-read-only --user=jane\n", "Log in again"},
-		{"no right of a service account", 403, `pods is forbidden: User "system:serviceaccount:ci:sweeper" cannot list resource "pods"`,
-			" --serviceaccount=ci:sweeper\n", "--user="},
+				"               kubectl create clusterrolebinding audit-read-only --clusterrole=audit-read-only --user=jane\n", "Log in again",
+		},
+		{
+			"no right of a service account", 403, `pods is forbidden: User "system:serviceaccount:ci:sweeper" cannot list resource "pods"`,
+			" --serviceaccount=ci:sweeper\n", "--user=",
+		},
 		{"a name that a shell would run", 403, `pods is forbidden: User "$(reboot)" cannot list resource "pods"`, " --user=ME\n", "=$("},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -139,8 +139,11 @@ func (v *view) writeHeader(p *page) {
 		id, title string
 		there     bool
 	}{
-		{"unknown", "Unknown", len(v.Unread) > 0}, {"findings", "Findings", true}, {"owners", "Owners", len(v.Owners) > 0},
-		{"checked", "What was checked", true}, {"advisories", "Advisories", len(v.Advisories) > 0},
+		{"unknown", "Unknown", len(v.Unread) > 0},
+		{"findings", "Findings", true},
+		{"owners", "Owners", len(v.Owners) > 0},
+		{"checked", "What was checked", true},
+		{"advisories", "Advisories", len(v.Advisories) > 0},
 	} {
 		if s.there {
 			p.with(`<li><a href="#`, s.id, `">`)

@@ -97,35 +97,64 @@ func TestViewFolds(t *testing.T) {
 		most int
 		want []string
 	}{
-		{"both directions are one line", noDeny("shop", "a", "Egress", "Ingress"), Selection{}, 50,
-			[]string{"shop | " + both + " | a"}},
+		{
+			"both directions are one line", noDeny("shop", "a", "Egress", "Ingress"),
+			Selection{},
+			50,
+			[]string{"shop | " + both + " | a"},
+		},
 		{"a few like lines stay", spread(1, 3), Selection{}, 50, []string{
 			"t000-app-000 | " + both + " | team-000", "t000-app-001 | " + both + " | team-000", "t000-app-002 | " + both + " | team-000",
 		}},
-		{"more of the same owners are one", spread(1, 4), Selection{}, 50,
-			[]string{"4 namespaces t000-app-* | no default-deny (ingress, egress) | team-000"}},
+		{
+			"more of the same owners are one", spread(1, 4),
+			Selection{},
+			50,
+			[]string{"4 namespaces t000-app-* | no default-deny (ingress, egress) | team-000"},
+		},
 		{"unless all are asked for", spread(1, 4)[:2], Selection{All: true}, 1, []string{"t000-app-000 | " + both + " | team-000"}},
-		{"namespaces without an owner are alike", ownerless(4), Selection{}, 50,
-			[]string{"4 namespaces | no known owner: a, b, c, d | no owner"}},
-		{"of many, some are named", ownerless(12), Selection{}, 50,
-			[]string{"12 namespaces | no known owner: a, b, c, 9 more | no owner"}},
+		{
+			"namespaces without an owner are alike", ownerless(4),
+			Selection{},
+			50,
+			[]string{"4 namespaces | no known owner: a, b, c, d | no owner"},
+		},
+		{
+			"of many, some are named", ownerless(12),
+			Selection{},
+			50,
+			[]string{"12 namespaces | no known owner: a, b, c, 9 more | no owner"},
+		},
 		{"unlike directions are not alike", append(spread(1, 4), noDeny("shop", "team-000", "Ingress")...), Selection{}, 50, []string{
 			"shop | no default-deny (ingress), 2 open | team-000",
 			"4 namespaces t000-app-* | no default-deny (ingress, egress) | team-000",
 		}},
-		{"owners fold if there are too many lines, but not the only line of an owner",
-			append(spread(9, 5), noDeny("shop", "solo", "Egress")...), Selection{}, 5, []string{
+		{
+			"owners fold if there are too many lines, but not the only line of an owner",
+			append(spread(9, 5), noDeny("shop", "solo", "Egress")...),
+			Selection{},
+			5,
+			[]string{
 				"shop | no default-deny (egress), 2 open | solo",
 				"45 namespaces | no default-deny (ingress, egress): t000-app-000, t000-app-001, t000-app-002, 42 more | 9 owners (team-000 10, team-001 10, team-002 10, …)",
-			}},
+			},
+		},
 		{"the only lines of very many owners fold with each other", slices.Concat(spread(9, 1), noDeny("x", "busy", "Egress"), noDeny("y", "busy", "Egress")), Selection{}, 5, []string{
 			"9 namespaces | no default-deny (ingress, egress): t000-app-000, t001-app-000, t002-app-000, 6 more | 9 owners (team-000 2, team-001 2, team-002 2, …)",
 			"x | no default-deny (egress), 2 open | busy", "y | no default-deny (egress), 2 open | busy",
 		}},
-		{"what is selected", append(noDeny("shop", "a", "Egress", "Ingress"), ownerless(1)...), Selection{Severity: rules.High}, 50,
-			[]string{"shop | " + both + " | a"}},
-		{"hosts that one namespace took", squats("squat", "squat", "squat", "squat"), Selection{}, 50,
-			[]string{"4 hosts | claimed by 2 owners, last by namespace squat: h0, h1, h2, h3 | team-a, team-b"}},
+		{
+			"what is selected", append(noDeny("shop", "a", "Egress", "Ingress"), ownerless(1)...),
+			Selection{Severity: rules.High},
+			50,
+			[]string{"shop | " + both + " | a"},
+		},
+		{
+			"hosts that one namespace took", squats("squat", "squat", "squat", "squat"),
+			Selection{},
+			50,
+			[]string{"4 hosts | claimed by 2 owners, last by namespace squat: h0, h1, h2, h3 | team-a, team-b"},
+		},
 		{"not with those that another one took", squats("a", "a", "b", "b"), Selection{}, 50, []string{
 			"h0 | claimed by 2 owners | team-a, team-b", "h1 | claimed by 2 owners | team-a, team-b",
 			"h2 | claimed by 2 owners | team-a, team-b", "h3 | claimed by 2 owners | team-a, team-b",

@@ -96,13 +96,20 @@ func TestHostObjectsClaimHosts(t *testing.T) {
 			hostObject("Route", "team-a", "a", "*"), hostObject("Route", "team-b", "b", "*", "*."),
 		}}, nil, nil},
 		{"one owner claims a host twice", snapshot.Facts{HostObjects: []snapshot.HostObject{shop, hostObject("Gate", "team-a", "shop", "shop.example.com")}}, nil, nil},
-		{"an object is being deleted", snapshot.Facts{HostObjects: []snapshot.HostObject{shop, leavingOne, deletedUnread}},
+		{
+			"an object is being deleted",
+			snapshot.Facts{HostObjects: []snapshot.HostObject{shop, leavingOne, deletedUnread}},
 			[]string{"shop.example.com <- Route team-a/shop (host-source), Route team-b/leaving (host-source)"},
-			[]string{"team-b/unread: its hosts could not be read: no such key: spec"}},
-		{"a namespace is being deleted", snapshot.Facts{
-			Namespaces: going, HostObjects: []snapshot.HostObject{shop, hostObject("Route", "team-b", "b", "shop.example.com"), unread},
-		}, []string{"shop.example.com <- Route team-a/shop (host-source), Route team-b/b (host-source)"},
-			[]string{"team-b/unread: its hosts could not be read: no such key: spec"}},
+			[]string{"team-b/unread: its hosts could not be read: no such key: spec"},
+		},
+		{
+			"a namespace is being deleted",
+			snapshot.Facts{
+				Namespaces: going, HostObjects: []snapshot.HostObject{shop, hostObject("Route", "team-b", "b", "shop.example.com"), unread},
+			},
+			[]string{"shop.example.com <- Route team-a/shop (host-source), Route team-b/b (host-source)"},
+			[]string{"team-b/unread: its hosts could not be read: no such key: spec"},
+		},
 		{"a wildcard covers one label", snapshot.Facts{HostObjects: []snapshot.HostObject{
 			hostObject("Route", "team-a", "a", "*.example.com"), hostObject("Route", "team-b", "b", "a.example.com", "b.a.example.com"),
 		}}, nil, []string{"a.example.com: *.example.com covers a.example.com"}},

@@ -103,8 +103,12 @@ func TestTopmost(t *testing.T) {
 		{"of a Deployment", []made{{"ReplicaSet", "a", 1, by("Deployment", "b", 2)}, {"Deployment", "b", 2, snapshot.Controller{}}}, by("ReplicaSet", "a", 1), "b"},
 		{"of a CronJob", []made{{"Job", "a", 1, by("CronJob", "b", 2)}, {"CronJob", "b", 2, snapshot.Controller{}}}, by("Job", "a", 1), "b"},
 		{"the one above is not known", []made{{"ReplicaSet", "a", 1, by("Deployment", "b", 2)}}, by("ReplicaSet", "a", 1), "a"},
-		{"a kind of the same name in another group", []made{{"ReplicaSet", "a", 1, snapshot.Controller{}}},
-			snapshot.Controller{Group: "example.com", Kind: "ReplicaSet", Name: "a", UID: 1}, ""},
+		{
+			"a kind of the same name in another group",
+			[]made{{"ReplicaSet", "a", 1, snapshot.Controller{}}},
+			snapshot.Controller{Group: "example.com", Kind: "ReplicaSet", Name: "a", UID: 1},
+			"",
+		},
 		{"another kind of the same name", []made{{"ReplicaSet", "a", 1, snapshot.Controller{}}}, by("Deployment", "a", 1), ""},
 		// Whoever writes a pod or a workload writes its references.
 		{"another UID", []made{{"Deployment", "a", 1, snapshot.Controller{}}}, by("Deployment", "a", 2), ""},

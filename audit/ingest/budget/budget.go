@@ -37,9 +37,12 @@ type Budget struct {
 func New(l Limits) *Budget {
 	d := DefaultLimits()
 	for _, f := range []struct{ set, to *int }{
-		{&l.HostsPerObject, &d.HostsPerObject}, {&l.HostsPerNamespace, &d.HostsPerNamespace},
-		{&l.TermsPerObject, &d.TermsPerObject}, {&l.TermsPerNamespace, &d.TermsPerNamespace},
-		{&l.LabelsPerObject, &d.LabelsPerObject}, {&l.LabelsPerNamespace, &d.LabelsPerNamespace},
+		{&l.HostsPerObject, &d.HostsPerObject},
+		{&l.HostsPerNamespace, &d.HostsPerNamespace},
+		{&l.TermsPerObject, &d.TermsPerObject},
+		{&l.TermsPerNamespace, &d.TermsPerNamespace},
+		{&l.LabelsPerObject, &d.LabelsPerObject},
+		{&l.LabelsPerNamespace, &d.LabelsPerNamespace},
 	} {
 		if *f.set > 0 {
 			*f.to = *f.set
@@ -85,7 +88,8 @@ func (b *Budget) Charge(f, before *snapshot.Facts, fresh int) error {
 		what        string
 		n, of, most int
 	}{
-		{"hosts", a.hosts, sum.hosts, l.HostsPerNamespace}, {"terms", a.terms, sum.terms, l.TermsPerNamespace},
+		{"hosts", a.hosts, sum.hosts, l.HostsPerNamespace},
+		{"terms", a.terms, sum.terms, l.TermsPerNamespace},
 		{"labels", a.fresh, sum.labels, l.LabelsPerNamespace},
 	} {
 		if c.n > 0 && c.of > c.most {
