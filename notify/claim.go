@@ -126,7 +126,9 @@ func (c *claims) claim(ctx context.Context, items []Item, within time.Duration) 
 	g.SetLimit(writesAtOnce)
 	for i, it := range items {
 		if context.Cause(ctx) != nil || i > 0 && time.Since(began) >= within {
+			mu.Lock()
 			rest = append(rest, items[i:]...)
+			mu.Unlock()
 			break
 		}
 		g.Go(func() error {

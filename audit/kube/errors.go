@@ -26,8 +26,10 @@ func (e *ObjectError) Unwrap() error { return e.Err }
 // errNoDiscovery is a server that responds with 404 and is not an API server.
 var errNoDiscovery = errors.New("the server does not say what it serves: is it a Kubernetes API server?")
 
-// Install is how to install what storing findings needs, for messages.
-const Install = "helm install audit oci://ghcr.io/eventuallytrue/charts/audit -n audit --create-namespace"
+// Install is how to install what storing findings in a namespace needs, for messages.
+func Install(namespace string) string {
+	return "helm install audit oci://ghcr.io/eventuallytrue/charts/audit -n " + namespace + " --create-namespace"
+}
 
 // RequestError is a failed request, described for people.
 type RequestError struct{ Err error }

@@ -46,7 +46,7 @@ func TestNoValueOfAnObjectConcernsOthers(t *testing.T) {
 			if os.Getenv(mutationsVariable) != "all" {
 				random := rand.New(rand.NewPCG(1, uint64(len(kind))))
 				random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-				all = all[:min(len(all), 40)]
+				all = all[:min(len(all), 16)]
 			}
 			namespaced := samples[kind][0].namespaced
 			for batch := range slices.Chunk(all, 60) {

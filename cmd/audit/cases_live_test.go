@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -110,9 +112,14 @@ func writeFile(t *testing.T, path, text string) {
 // are being deleted, which a finalizer holds.
 func applyCase(t *testing.T, c *kubetest.Cluster, path string) error {
 	t.Helper()
-	var objects, statuses, deleted []map[string]any
+	var objects, statuses, deleted, owned []map[string]any
+	uids := map[string]any{}
 	for _, o := range readObjects(t, path) {
 		metadata := o["metadata"].(map[string]any)
+		uids[ownerID(o["kind"], metadata["namespace"], metadata["name"])] = metadata["uid"]
+		if _, ok := metadata["ownerReferences"]; ok {
+			owned = append(owned, o)
+		}
 		if _, deleting := metadata["deletionTimestamp"]; deleting {
 			deleted = append(deleted, identity(o))
 			if _, held := metadata["finalizers"]; !held && o["kind"] != "Namespace" {
@@ -149,7 +156,32 @@ func applyCase(t *testing.T, c *kubetest.Cluster, path string) error {
 			return err
 		}
 	}
+	for _, o := range owned {
+		adopt(t, c, o, uids)
+	}
 	return nil
+}
+
+func ownerID(kind, namespace, name any) string { return fmt.Sprint(kind, " ", namespace, "/", name) }
+
+// adopt gives the owner references of an object the UIDs that the server gave the owners,
+// where they are right in the case: the owner has none there, or the same.
+func adopt(t *testing.T, c *kubetest.Cluster, o map[string]any, uids map[string]any) {
+	t.Helper()
+	metadata := o["metadata"].(map[string]any)
+	references := metadata["ownerReferences"].([]any)
+	for _, r := range references {
+		r := r.(map[string]any)
+		uid, there := uids[ownerID(r["kind"], metadata["namespace"], r["name"])]
+		if there && (uid == nil || uid == r["uid"]) {
+			r["uid"] = kubectl(t, c, "get", fmt.Sprint(r["kind"]), fmt.Sprint(r["name"]), "-n", fmt.Sprint(metadata["namespace"]), "-o", "jsonpath={.metadata.uid}")
+		}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": references}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, c, "patch", fmt.Sprint(o["kind"]), fmt.Sprint(metadata["name"]), "-n", fmt.Sprint(metadata["namespace"]), "--type=merge", "-p", string(patch))
 }
 
 // identity returns an object with nothing but its identity.

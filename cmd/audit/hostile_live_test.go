@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,17 @@ import (
 // server, which stores it, and compares the live sweep with what the case expects.
 func TestLiveHostileCases(t *testing.T) {
 	c := control.ClusterWithCRDs(t)
+	// Kinds that no other test may find: one that is served and not read is an advisory.
+	unread := filepath.Join(t.TempDir(), "definitions.yaml")
+	writeFile(t, unread, unreadKinds)
+	if err := c.InstallCRDs(t.Context(), unread); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := c.Kubectl(context.Background(), "delete", "--wait=true", "-f", unread); err != nil {
+			t.Error(err)
+		}
+	})
 	for name, hostile := range readReported(t, "hostile") {
 		t.Run(name, func(t *testing.T) {
 			if err := c.Empty(t.Context()); err != nil {
@@ -32,6 +44,27 @@ func TestLiveHostileCases(t *testing.T) {
 		})
 	}
 }
+
+// unreadKinds are definitions of kinds that carry hosts and are not read.
+const unreadKinds = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: hosts.getambassador.io}
+spec:
+  group: getambassador.io
+  names: {kind: Host, plural: hosts, singular: host, listKind: HostList}
+  scope: Namespaced
+  versions: [{name: v3alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: virtualhosts.proxy.example.org}
+spec:
+  group: proxy.example.org
+  names: {kind: VirtualHost, plural: virtualhosts, singular: virtualhost, listKind: VirtualHostList}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+`
 
 const (
 	shopChannel  = "C0200000001"

@@ -26,25 +26,28 @@ type resource struct {
 	status                     bool // it has a status subresource
 }
 
-// served are the kinds that the program reads and writes, as far as every cluster has them.
-var served = []resource{
-	{"", "v1", "namespaces", "Namespace", false, false},
-	{"", "v1", "pods", "Pod", true, false},
-	{"", "v1", "replicationcontrollers", "ReplicationController", true, false},
-	{"apps", "v1", "daemonsets", "DaemonSet", true, false},
-	{"apps", "v1", "deployments", "Deployment", true, false},
-	{"apps", "v1", "replicasets", "ReplicaSet", true, false},
-	{"apps", "v1", "statefulsets", "StatefulSet", true, false},
-	{"batch", "v1", "cronjobs", "CronJob", true, false},
-	{"batch", "v1", "jobs", "Job", true, false},
-	{"networking.k8s.io", "v1", "ingresses", "Ingress", true, false},
-	{"networking.k8s.io", "v1", "ingressclasses", "IngressClass", false, false},
-	{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", true, false},
-	{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false, false},
-	{"admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", false, false},
-	{"admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", false, false},
-	{"coordination.k8s.io", "v1", "leases", "Lease", true, false},
-	{"eventuallytrue.dev", "v1alpha1", "findings", "Finding", true, true},
+// served returns the kinds that the program reads and writes, as far as every cluster has
+// them.
+func served() []resource {
+	return []resource{
+		{"", "v1", "namespaces", "Namespace", false, false},
+		{"", "v1", "pods", "Pod", true, false},
+		{"", "v1", "replicationcontrollers", "ReplicationController", true, false},
+		{"apps", "v1", "daemonsets", "DaemonSet", true, false},
+		{"apps", "v1", "deployments", "Deployment", true, false},
+		{"apps", "v1", "replicasets", "ReplicaSet", true, false},
+		{"apps", "v1", "statefulsets", "StatefulSet", true, false},
+		{"batch", "v1", "cronjobs", "CronJob", true, false},
+		{"batch", "v1", "jobs", "Job", true, false},
+		{"networking.k8s.io", "v1", "ingresses", "Ingress", true, false},
+		{"networking.k8s.io", "v1", "ingressclasses", "IngressClass", false, false},
+		{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", true, false},
+		{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false, false},
+		{"admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", false, false},
+		{"admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", false, false},
+		{"coordination.k8s.io", "v1", "leases", "Lease", true, false},
+		{"eventuallytrue.dev", "v1alpha1", "findings", "Finding", true, true},
+	}
 }
 
 func (r *resource) apiVersion() string {
@@ -109,13 +112,12 @@ type call struct {
 
 // parse returns what the path of a request names.
 func parse(path string) (call, bool) {
-	for i := range served {
-		r := &served[i]
+	for _, r := range served() {
 		rest, ok := strings.CutPrefix(path, r.prefix()+"/")
 		if !ok {
 			continue
 		}
-		c := call{resource: r}
+		c := call{resource: &r}
 		words := strings.Split(rest, "/")
 		if r.namespaced && len(words) >= 3 && words[0] == "namespaces" {
 			c.namespace, words = words[1], words[2:]
@@ -150,8 +152,8 @@ func (s *Server) discover(w http.ResponseWriter, path string) bool {
 		return true
 	}
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"}}
-	for i := range served {
-		if r := &served[i]; r.prefix() == path {
+	for _, r := range served() {
+		if r.prefix() == path {
 			list.GroupVersion = r.apiVersion()
 			list.APIResources = append(list.APIResources, metav1.APIResource{Name: r.name, Kind: r.kind, Namespaced: r.namespaced, Verbs: metav1.Verbs{"get", "list"}})
 		}
@@ -168,8 +170,8 @@ func groups() any {
 	type m = map[string]any
 	var items []any
 	versions := map[string][]any{}
-	for i := range served {
-		if r := &served[i]; r.group != "" {
+	for _, r := range served() {
+		if r.group != "" {
 			scope := "Cluster"
 			if r.namespaced {
 				scope = "Namespaced"
@@ -179,8 +181,7 @@ func groups() any {
 			})
 		}
 	}
-	for i := range served {
-		r := &served[i]
+	for _, r := range served() {
 		if all := versions[r.group]; all != nil {
 			delete(versions, r.group)
 			items = append(items, m{

@@ -60,10 +60,10 @@ type Options struct {
 // A lease is not a fence. Its holder, or its machine, may be paused and continue for a
 // moment after another holder has taken over: the guarded work must be safe even then.
 type Lease struct {
-	client *kube.Client
-	leases coordinationclient.LeaseInterface
-	name   string
-	opts   Options
+	client          *kube.Client
+	leases          coordinationclient.LeaseInterface
+	namespace, name string
+	opts            Options
 }
 
 // New returns the lease of a name and namespace, in the cluster that the config points
@@ -93,7 +93,7 @@ func New(cfg *rest.Config, namespace, name string, opts Options) (*Lease, error)
 	if err != nil {
 		return nil, fmt.Errorf("make lease: %w", err)
 	}
-	return &Lease{client: client, leases: client.Clientset().CoordinationV1().Leases(namespace), name: name, opts: opts}, nil
+	return &Lease{client: client, leases: client.Clientset().CoordinationV1().Leases(namespace), namespace: namespace, name: name, opts: opts}, nil
 }
 
 // Usage returns what the lease has requested since it was made. It counts no retries:
@@ -188,7 +188,7 @@ func (l *Lease) AcquireAfter(ctx context.Context, waitAtMost time.Duration, begi
 		case left <= 0:
 			return nil, &HeldError{Lease: l.name, Holder: holder(&seen.spec), Waited: waitAtMost}
 		case apierrors.IsNotFound(err): // a Lease that is not there is created, so it is the namespace
-			return nil, fmt.Errorf("acquire lease %q: %w: create the namespace, as the chart does: %s", l.name, &kube.RequestError{Err: err}, kube.Install)
+			return nil, fmt.Errorf("acquire lease %q: %w: create the namespace, as the chart does: %s", l.name, &kube.RequestError{Err: err}, kube.Install(l.namespace))
 		case err != nil && !kube.Transient(err):
 			return nil, fmt.Errorf("acquire lease %q: %w", l.name, &kube.RequestError{Err: err})
 		}

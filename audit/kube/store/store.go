@@ -115,7 +115,7 @@ func (s *Store) Create(ctx context.Context, r audit.Record) (audit.Stored, error
 	// A create that is not found means that the namespace is missing.
 	var said *kube.RequestError
 	if errors.Is(err, audit.ErrNotStored) && errors.As(err, &said) {
-		err = fmt.Errorf("%w: create the namespace, as the chart does: %s", said, kube.Install)
+		err = fmt.Errorf("%w: create the namespace, as the chart does: %s", said, kube.Install(s.namespace))
 	}
 	if err == nil {
 		f.ResourceVersion, err = versionOf(reply)
@@ -305,7 +305,7 @@ func storeError(err error) error {
 type notServedError struct{ err error }
 
 func (e *notServedError) Error() string {
-	return "the server does not serve " + v1alpha1.Resource + "." + v1alpha1.Group + ": apply its CustomResourceDefinition, as the chart does: " + kube.Install
+	return "the server does not serve " + v1alpha1.Resource + "." + v1alpha1.Group + ": apply its CustomResourceDefinition, as the chart does: " + kube.Install("audit")
 }
 
 func (e *notServedError) Unwrap() error { return e.err }

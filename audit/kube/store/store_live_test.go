@@ -126,7 +126,8 @@ func testNoNamespace(t *testing.T, c *kubetest.Cluster, _ *store.Store) {
 	}
 	r := aRecord("a.example.com")
 	_, err = findings.Create(t.Context(), r)
-	want := "create finding " + r.ID + `: HTTP 404: namespaces "nowhere" not found`
+	want := "create finding " + r.ID + `: HTTP 404: namespaces "nowhere" not found: create the namespace, as the chart does: ` +
+		"helm install audit oci://ghcr.io/eventuallytrue/charts/audit -n nowhere --create-namespace"
 	if err == nil || err.Error() != want || errors.Is(err, audit.ErrNotStored) {
 		t.Errorf("got %v, want %s", err, want)
 	}
