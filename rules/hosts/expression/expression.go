@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -71,7 +72,8 @@ func Parse(text string, whole bool) (*Expression, error) {
 		switch {
 		case !whole && !(b.begin && b.end):
 			e.wider = true
-		case e.Matches(b.text):
+		// With and without an optional anchor, a branch is the same name.
+		case e.Matches(b.text) && !slices.Contains(e.names, b.text):
 			e.names = append(e.names, b.text)
 		}
 	}
