@@ -268,11 +268,23 @@ func DestinationOf(n NamespaceOwner, c *config.Config) Destination {
 	return Destination{From: FromNone}
 }
 
+// OwnerRows are, by owner, the namespaces whose annotation names the owner's channel.
+type OwnerRows map[string]NamespaceOwner
+
+// Of returns the namespace that names an owner's channel, or else a row with the owner
+// alone.
+func (r OwnerRows) Of(owner string) NamespaceOwner {
+	if row, named := r[owner]; named {
+		return row
+	}
+	return NamespaceOwner{Owner: owner}
+}
+
 // ChannelNamespaces returns, by owner, the namespace whose annotation names the
 // owner's channel. If several do, the first by name counts for all of the owner's
 // namespaces.
-func ChannelNamespaces(ownership []NamespaceOwner) map[string]NamespaceOwner {
-	byOwner := map[string]NamespaceOwner{}
+func ChannelNamespaces(ownership []NamespaceOwner) OwnerRows {
+	byOwner := OwnerRows{}
 	for _, n := range ownership {
 		if _, known := byOwner[n.Owner]; !known && n.Allowed && n.By != ByFallback {
 			byOwner[n.Owner] = n

@@ -41,6 +41,7 @@ func FindOwnerKey(snap *snapshot.Snapshot, rows []NamespaceOwner) *OwnerKeyHint 
 		unowned[row.Namespace] = row.By == ByNone || row.By == ByFallback
 	}
 	found := map[candidate]*OwnerKeyHint{}
+	naming := map[string]bool{} // by key: most Namespaces have the same few
 	of := 0
 	for ns := range snap.Namespaces() {
 		if systemNamespace(ns.Name) {
@@ -48,7 +49,12 @@ func FindOwnerKey(snap *snapshot.Snapshot, rows []NamespaceOwner) *OwnerKeyHint 
 		}
 		of++
 		see := func(key, value string, annotation bool) {
-			if !snapshot.NamesOwners(key) || !looksLikeOwner(value) {
+			names, known := naming[key]
+			if !known {
+				names = snapshot.NamesOwners(key)
+				naming[key] = names
+			}
+			if !names || !looksLikeOwner(value) {
 				return
 			}
 			c := candidate{key, annotation}

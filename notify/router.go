@@ -75,12 +75,8 @@ func (r *Router) Routes() Routes {
 		if !r.IncludeReportOnly && (r.Config.ReportOnly(rule) || team != nil && team.ReportOnly) {
 			return nil
 		}
-		row, named := channels[owner]
-		if !named {
-			row = audit.NamespaceOwner{Owner: owner}
-		}
 		var out []Route
-		if slack, ok := r.slackRoute(row); ok {
+		if slack, ok := r.slackRoute(channels.Of(owner)); ok {
 			out = append(out, slack)
 		}
 		if r.HasSender(WebhookName) {

@@ -64,27 +64,15 @@ func (o *initOptions) complete(flags *pflag.FlagSet) error {
 			return fmt.Errorf("--%s cannot be used here: the command writes a new config", name)
 		}
 	}
-	if err := o.checkFlags(); err != nil {
-		return err
-	}
-	if err := o.readConfig(); err != nil {
-		return err
-	}
-	return o.openSource(flags)
+	return o.open(flags)
 }
 
 // run reads the namespaces and writes the config.
 func (o *initOptions) run(ctx context.Context) error {
-	reading, cancel := context.WithTimeoutCause(ctx, o.timeout, context.DeadlineExceeded)
-	defer cancel()
-	done := o.progress()
-	var b snapshot.Builder
-	met, err := o.source.Read(reading, []snapshot.Kind{snapshot.Namespaces}, &b)
-	done()
+	snap, met, err := o.read(ctx, snapshot.Namespaces)
 	if err != nil {
-		return &exitError{exitIncomplete, fmt.Errorf("read namespaces: %w", err)}
+		return err
 	}
-	snap := b.Freeze()
 	if err := unreadOf(snap, met); err != nil {
 		return &exitError{exitIncomplete, err}
 	}

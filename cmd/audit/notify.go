@@ -112,11 +112,7 @@ func (n *notifying) guide(res *audit.Result) notify.Guide {
 	fixes := sync.OnceValue(func() map[string]string { return remedy.Find(res, n.config.Owners.Keys[0]) })
 	return notify.Guide{
 		Channel: func(owner string) string {
-			row, named := channels[owner]
-			if !named {
-				row = audit.NamespaceOwner{Owner: owner}
-			}
-			if to := audit.DestinationOf(row, n.config); to.From != audit.FromFallback {
+			if to := audit.DestinationOf(channels.Of(owner), n.config); to.From != audit.FromFallback {
 				return to.Channel
 			}
 			return ""

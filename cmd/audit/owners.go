@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/eventuallytrue/audit/audit"
 	"github.com/eventuallytrue/audit/notify/report"
@@ -44,7 +43,7 @@ Exit codes:
   audit owners --from manifests/ -n shop`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.complete(cmd.Flags()); err != nil {
+			if err := o.open(cmd.Flags()); err != nil {
 				return err
 			}
 			return o.run(cmd.Context())
@@ -55,34 +54,18 @@ Exit codes:
 	return cmd
 }
 
-func (o *ownersOptions) complete(flags *pflag.FlagSet) error {
-	if err := o.checkFlags(); err != nil {
-		return err
-	}
-	if err := o.readConfig(); err != nil {
-		return err
-	}
-	return o.openSource(flags)
-}
-
 // run reads namespaces and prints their owners.
 func (o *ownersOptions) run(ctx context.Context) error {
-	reading, cancel := context.WithTimeoutCause(ctx, o.timeout, context.DeadlineExceeded)
-	defer cancel()
 	kinds := []snapshot.Kind{snapshot.Namespaces}
 	if len(o.from) > 0 {
 		// Manifests often do not include the Namespace of their objects, and the config
 		// may still claim it by name.
 		kinds = audit.Needs(catalog.All())
 	}
-	done := o.progress()
-	var b snapshot.Builder
-	met, err := o.source.Read(reading, kinds, &b)
-	done()
+	snap, met, err := o.read(ctx, kinds...)
 	if err != nil {
-		return &exitError{exitIncomplete, fmt.Errorf("read namespaces: %w", err)}
+		return err
 	}
-	snap := b.Freeze()
 	incomplete := unreadOf(snap, met)
 	all := audit.Ownership(snap, &o.config)
 	naming := audit.ChannelNamespaces(all)

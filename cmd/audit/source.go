@@ -125,6 +125,30 @@ func (o *readOptions) enabledRules(names []string) ([]*rules.Rule, error) {
 	return enabled, nil
 }
 
+// open checks the flags that every reading command has, reads the config and makes the
+// source.
+func (o *readOptions) open(flags *pflag.FlagSet) error {
+	if err := o.checkFlags(); err != nil {
+		return err
+	}
+	if err := o.readConfig(); err != nil {
+		return err
+	}
+	return o.openSource(flags)
+}
+
+// read reads some kinds, for a command that evaluates no rules.
+func (o *readOptions) read(ctx context.Context, kinds ...snapshot.Kind) (*snapshot.Snapshot, audit.Reading, error) {
+	done := o.progress()
+	var b snapshot.Builder
+	met, err := timed{o.source, o.timeout, nil}.Read(ctx, kinds, &b)
+	done()
+	if err != nil {
+		return nil, met, &exitError{exitIncomplete, fmt.Errorf("read namespaces: %w", err)}
+	}
+	return b.Freeze(), met, nil
+}
+
 // openSource makes the source that the flags select.
 func (o *readOptions) openSource(flags *pflag.FlagSet) error {
 	if len(o.from) > 0 {

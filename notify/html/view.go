@@ -238,7 +238,7 @@ func (r *row) add(f *audit.Finding) {
 	}
 	r.Parts = append(r.Parts, p)
 	if r.Remedy == "" {
-		r.Remedy = multiline(f.Fix)
+		r.Remedy = visible.Lines(f.Fix)
 	}
 }
 
@@ -326,12 +326,3 @@ func texts(list []string) []string {
 
 // joinShown joins texts that are visible already.
 func joinShown(list []string) string { return strings.Join(list, ", ") }
-
-// multiline makes each line of a text visible.
-func multiline(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(visible.Text(strings.TrimSuffix(line, "\n")) + "\n")
-	}
-	return b.String()
-}

@@ -187,7 +187,7 @@ func (p *planner) detailsOf(i notify.Item, shownFix string) (slack.Block, string
 	fix := p.Guide.FixFor(rec.ID)
 	if fix != "" && fix != shownFix && utf8.RuneCountInString(fix) <= maxFix {
 		block.Elements = append(block.Elements, &slack.RichTextPreformatted{
-			Type: slack.RTEPreformatted, Elements: line{text(multiline(fix), nil)},
+			Type: slack.RTEPreformatted, Elements: line{text(strings.TrimRight(visible.Lines(fix), "\n"), nil)},
 		})
 	}
 	if rec.State != audit.StateResolved {
@@ -198,15 +198,6 @@ func (p *planner) detailsOf(i notify.Item, shownFix string) (slack.Block, string
 
 // maxFix is how long a fix may be, in characters. A longer one is in audit explain.
 const maxFix = 1500
-
-// multiline makes each line of a text visible.
-func multiline(s string) string {
-	var b strings.Builder
-	for l := range strings.Lines(strings.TrimRight(s, "\n")) {
-		b.WriteString(visible.Text(strings.TrimSuffix(l, "\n")) + "\n")
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
 
 // where says where there is more about a finding: the pages of the config, or else the
 // command that shows it.

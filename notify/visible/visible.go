@@ -45,6 +45,15 @@ func Text(s string) string {
 	return b.String()
 }
 
+// Lines returns untrusted text of several lines, each as Text returns it and ended.
+func Lines(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(Text(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	return b.String()
+}
+
 // Short returns untrusted text as Text does, cut to at most n characters. A text that is
 // cut ends with an ellipsis.
 func Short(s string, n int) string {

@@ -44,20 +44,19 @@ func dependents(in rules.Input) []snapshot.Ref {
 			out = append(out, r.Ref())
 		}
 	}
+	var configured []string // the classes with parameters that could not be read
+	for c := range in.View.IngressClasses() {
+		if c.Parameters.Name != "" && classes[c.Parameters.Name] {
+			configured = append(configured, c.Name)
+		}
+	}
+	for _, name := range configured {
+		classes[name] = true
+	}
 	for i := range in.View.Ingresses() {
 		// Without a class it is that of the default, which may be the one.
 		if classes[i.Class] || i.Class == "" && len(classes) > 0 || namespaces[i.Namespace] {
 			out = append(out, i.Ref())
-		}
-	}
-	for c := range in.View.IngressClasses() {
-		if !classes[c.Parameters.Name] || c.Parameters.Name == "" {
-			continue
-		}
-		for i := range in.View.Ingresses() {
-			if i.Class == c.Name {
-				out = append(out, i.Ref())
-			}
 		}
 	}
 	for o := range in.View.HostObjects() {

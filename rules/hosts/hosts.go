@@ -169,7 +169,9 @@ func run(in rules.Input) (rules.Result, error) {
 	evidence := admission.NewEvidence(in.View)
 	outranked := points.outranked()
 	for host := range outranked {
-		c.byHost[host] = append(c.byHost[host], nil...)
+		if _, ok := c.byHost[host]; !ok {
+			c.byHost[host] = nil // a conflict without a claim to the catch-all itself
+		}
 	}
 	for host, list := range c.byHost {
 		var v rules.Violation
